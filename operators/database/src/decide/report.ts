@@ -3,7 +3,7 @@ import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
 import { labels } from "../api/names.ts";
 import { votesNeeded } from "../ha/quorum.ts";
-import type { LeaseRecord } from "../ha/state.ts";
+import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
 
@@ -297,6 +297,7 @@ export function statusOf(
       message: each.pod?.obstacle ?? each.report?.reason ?? "its agent does not answer",
     })),
     ...known(observed, before),
+    dataUid: dataUidOf(record, { ...object, status: before }),
     ...(published?.timeline !== undefined && { timeline: published.timeline }),
     ...(quorum && { quorum: { members: [...quorum.members], acks: quorum.acks } }),
     ...(published?.lastFailover && { lastFailover: published.lastFailover }),

@@ -5,7 +5,7 @@ import type { Lease } from "keelson/kinds";
 import type { DatabaseObject } from "../api/database.ts";
 import { annotations } from "../api/names.ts";
 import { leaseName, policyAnnotation } from "../ha/lease-object.ts";
-import type { LeaseRecord, Policy } from "../ha/state.ts";
+import { dataUidOf, type LeaseRecord, type Policy } from "../ha/state.ts";
 import { databaseName, selectorLabels } from "./names.ts";
 
 export function policyFor(
@@ -25,8 +25,7 @@ export function policyFor(
   return {
     instances: [...instances],
     durability: spec.durability,
-    databaseUid:
-      record?.published.systemId === undefined ? metadata.uid : (record.policy.databaseUid ?? metadata.uid),
+    databaseUid: dataUidOf(record, object),
     initialInstance: first,
     ...(found.length > 0 && { found }),
     parameters: spec.parameters,

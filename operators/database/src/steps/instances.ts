@@ -64,7 +64,7 @@ async function keepInstance(
   await keepClaim(object, ctx, { name, slot, systemId: record?.published.systemId });
   const pod = ctx.own.pods.get(slot);
   const version = versionFor(name, plan, spec.version);
-  const recipe = recipeOf(object, version);
+  const recipe = recipeOf(object, { version, record });
   if (pod && isStuck(pod, recipe)) {
     await ctx.own.pods.delete(slot);
     ctx.event("Normal", "InstanceReplaced", `${name}: it could not start as its older spec said`);

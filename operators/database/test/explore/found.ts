@@ -49,6 +49,16 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "edit: changed and taken back", with: { instances: 5, afterMs: 40_000 } },
     ],
   },
+  "a Database that was made again is restored to a backup of the one before": {
+    beginning: "three instances with backups",
+    seed: 613,
+    steps: [
+      { atMs: 0, do: "edit: a backup is asked for", with: { name: "asked" } },
+      { atMs: 30_000, do: "edit: deleted with its dependents left alone, and made again" },
+      { atMs: 150_000, do: "edit: restored in place to the oldest backup", with: { id: "1" } },
+      { atMs: 210_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
+    ],
+  },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,

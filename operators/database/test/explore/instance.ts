@@ -53,6 +53,11 @@ class VolumeDisk implements Disk {
   }
 }
 
+/** Pods mount the store where they like: folders are told by their names. */
+export function keyInStore(directory: string, name: string): string {
+  return `${directory.slice(directory.lastIndexOf("/") + 1)}/${name}`;
+}
+
 export class SimInstance implements SimulatedProcess, ServerPod {
   readonly name: string;
   readonly uid: string;
@@ -114,7 +119,13 @@ export class SimInstance implements SimulatedProcess, ServerPod {
 
   backupLog(name: string): readonly Entry[] | undefined {
     this.#app.expectStore();
-    return this.#app.store.get(name)?.log;
+    return this.#app.store.get(this.keyInStore(name))?.log;
+  }
+
+  /** What is called so in the folder of this instance's backups. */
+  keyInStore(name: string): string {
+    const { store } = this.#settings;
+    return keyInStore(store && "directory" in store ? store.directory : "", name);
   }
 
   /** The lease is looked at before anything is done with a server that runs. */

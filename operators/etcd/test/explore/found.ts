@@ -491,4 +491,71 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "the only claim is deleted, and the status is wiped": {
+    beginning: "one member",
+    seed: 200000110,
+    steps: [
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.237, how: "claim deleted" } },
+      { atMs: 1000, do: "by hand: the status is wiped" },
+    ],
+  },
+  "a claim is deleted when another member is removed by hand": {
+    beginning: "three members on a node pool",
+    seed: 99500220,
+    steps: [
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.953, how: "claim deleted" } },
+      { atMs: 0, do: "etcd: a member is removed by hand", with: { which: 0.632 } },
+    ],
+  },
+  "a volume is wiped when another member is removed by hand": {
+    beginning: "three members with TLS and a password",
+    seed: 200000576,
+    steps: [
+      { atMs: 54500, do: "volume: destroyed", with: { which: 0.648, how: "wiped" } },
+      { atMs: 54500, do: "etcd: a member is removed by hand", with: { which: 0.854 } },
+    ],
+  },
+  "the only volume is corrupt when the nodes are relabelled": {
+    beginning: "one member",
+    seed: 200000515,
+    steps: [
+      { atMs: 0, do: "node: the pool is relabelled" },
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.51, how: "corrupt" } },
+    ],
+  },
+  "the volume of the last member is corrupt while the other one leaves": {
+    beginning: "two members",
+    seed: 200001148,
+    steps: [
+      { atMs: 100, do: "edit: size", with: { size: 1 } },
+      { atMs: 300, do: "API: writes fail", with: { how: "refused", times: 5 } },
+      { atMs: 600, do: "API: slow", forMs: 42400, with: { ms: 2000 } },
+      { atMs: 800, do: "volume: destroyed", with: { which: 0.738, how: "corrupt" } },
+    ],
+  },
+  "the cluster is deleted with a final backup while its version cannot be reached": {
+    beginning: "one member",
+    seed: 200000310,
+    steps: [
+      { atMs: 26800, do: "edit: version", with: { version: "4.0.0" } },
+      {
+        atMs: 32100,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: true },
+      },
+    ],
+  },
+  "the claim with the backups is deleted before a final backup": {
+    beginning: "one member",
+    seed: 200000310,
+    steps: [
+      { atMs: 15900, do: "edit: backups are asked for", with: { count: 3 } },
+      { atMs: 16400, do: "volume: destroyed", with: { which: 0.543, how: "claim deleted" } },
+      {
+        atMs: 32100,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: true },
+      },
+    ],
+  },
 };
