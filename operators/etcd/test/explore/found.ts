@@ -597,4 +597,12 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 15000, do: "time: the wall clock jumps", with: { minutes: -60 } },
     ],
   },
+  "the status is wiped while authorities are rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 3,
+    steps: [
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "1" } },
+      { atMs: 1000, do: "by hand: the status is wiped" },
+    ],
+  },
 };
