@@ -580,4 +580,29 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 22800, do: "volume: destroyed", with: { which: 0.197, how: "claim deleted" } },
     ],
   },
+  "the wall clock goes back by an hour while authorities are rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 7,
+    steps: [
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "0.5" } },
+      { atMs: 5000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
+  "the wall clock goes back by an hour before a backup is tried again": {
+    beginning: "one member",
+    seed: 7,
+    steps: [
+      { atMs: 0, do: "backup: the store does not answer", forMs: 20000 },
+      { atMs: 100, do: "edit: backups are asked for", with: { count: 3 } },
+      { atMs: 15000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
+  "the status is wiped while authorities are rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 3,
+    steps: [
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "1" } },
+      { atMs: 1000, do: "by hand: the status is wiped" },
+    ],
+  },
 };
