@@ -110,9 +110,7 @@ export function firstChoice(o: Observed): Plan {
   // No server is made for a spec that is refused, which is what a person must hear.
   if (o.specProblem && o.setReplicas === undefined) return {};
   const all = candidates(o);
-  const newest = Math.max(0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0));
-  // One that was replaced, and does not know it, has a volume of an earlier epoch.
-  const leading = all.filter(({ facts, claim }) => facts.role === "primary" && (claim.epoch ?? 0) >= newest);
+  const leading = all.filter((server) => server.facts.role === "primary" && !isOutlived(server, all, o));
   // One that was closed has made way for another, which may have taken writes since.
   const open = leading.filter(({ facts }) => facts.guard < closedGuard);
   const [only] = open.length > 0 ? open : leading;
@@ -135,6 +133,15 @@ export function firstChoice(o: Observed): Plan {
   const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
   if (approved) return promote(o, approved, "a person approved the loss", "approved by a person", epoch);
   return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
+}
+
+/** It was replaced, and does not know it: another volume has data of a later epoch, whose server does not follow it. */
+function isOutlived(server: Candidate, all: readonly Candidate[], { servers }: Observed): boolean {
+  const newest = Math.max(0, ...servers.map(({ claim }) => claim?.epoch ?? 0));
+  if ((server.claim.epoch ?? 0) >= newest) return false;
+  return !all.some(
+    ({ claim, facts }) => claim.epoch === newest && facts.linkUp && followsPrimary(facts, server),
+  );
 }
 
 /** While a volume with data has not been asked, it may be that of the primary. One that is damaged cannot be asked. */

@@ -55,7 +55,9 @@ export function seenByPrimary(server: Server, primary: ServerFacts): ConnectedRe
 }
 
 /** What is written on a claim about its data; what is not named here is left as it is. */
-export type ClaimMarks = Partial<Pick<ClaimView, "epoch" | "primaryEpoch" | "databases" | "restored">>;
+export type ClaimMarks = Partial<
+  Pick<ClaimView, "epoch" | "primaryEpoch" | "databases" | "restored" | "version">
+>;
 
 export function isMarked(claim: ClaimView, marks: ClaimMarks): boolean {
   const names = Object.keys(marks) as (keyof ClaimMarks)[];

@@ -633,6 +633,8 @@ describe("the first choice", () => {
     const old = observedFixture({ servers: [{ ...leads(0, 1), claim }, silent, silent], status: nobody });
     expect(leadership(old).status).toBeUndefined();
     expect(leadership(old).notReady?.message).toContain("db-1");
+    const followed = observedFixture({ servers: [{ ...leads(0, 1), claim }], status: nobody });
+    expect(leadership(followed).status).toMatchObject({ primary: "db-0", epoch: 4 });
     const both = observedFixture({ servers: [leads(0, 99), leads(1, 0)], status: nobody });
     expect(leadership(both).status).toMatchObject({ primary: "db-1", epoch: 4 });
   });

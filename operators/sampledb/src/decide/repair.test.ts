@@ -41,7 +41,9 @@ test("so it does during an upgrade, but not while writes have ended, and never t
   expect(["BackingUp", "Rehearsing", "Replicas", "Finishing"].map((phase) => during(phase))).toEqual([
     2, 2, 2, 2,
   ]);
-  expect(["Switching", "Verifying", "GoingBack"].map((phase) => during(phase))).toEqual([0, 0, 0]);
+  expect(["Switching", "Verifying"].map((phase) => during(phase))).toEqual([0, 0]);
+  const candidate = { server: "db-2", runId: "run-2" };
+  expect([during("GoingBack", { candidate }), during("GoingBack")]).toEqual([0, 2]);
   expect(during("Replicas", { held: "db-1" })).toBe(0);
   expect(during("Finishing", { held: "db-1", pointOfNoReturn: true })).toBe(2);
 });

@@ -12,11 +12,16 @@ export function isDamaged({ pod }: Server): boolean {
 /** What redis-server says last when its files are not what it wrote. */
 const damage = /append only file|Fatal error loading the DB|Wrong signature|Short read or OOM|RDB CRC error/i;
 
+/** An upgrade has ended writes and may still change the primary. When it has gone back, the old one leads for good. */
+function isUncertain(upgrade: Observed["status"]["upgrade"]): boolean {
+  return isClosedByUpgrade(upgrade) && !(upgrade?.phase === "GoingBack" && !upgrade.candidate);
+}
+
 /** Only while a primary leads: then nothing is on that volume that nobody else has. */
 export function repair(o: Observed): Plan {
   const primary = healthyPrimary(o);
   const { upgrade, promotion } = o.status;
-  if (!primary || isClosedByUpgrade(upgrade) || promotion) return {};
+  if (!primary || isUncertain(upgrade) || promotion) return {};
   const found = o.servers.find(
     (server) =>
       server !== primary.server &&

@@ -82,7 +82,9 @@ function begin(o: Observed): Plan {
         `the upgrade to Redis ${to} begins when every server is in sync: ${unwellWords(o)}`,
       ),
     };
-  const id = `${to.replace(".", "-")}-${o.generation}`;
+  // What an earlier attempt left behind, of which a status that was lost says nothing, is not taken for its own.
+  const began = Math.floor(o.nowMs / 1_000).toString(36);
+  const id = `${to.replace(".", "-")}-${began}-${o.generation}`;
   return {
     status: {
       upgrade: { from, to, id, phase: "BackingUp", pointOfNoReturn: false, since: at(o) },

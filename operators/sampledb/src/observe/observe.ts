@@ -235,18 +235,24 @@ export function knownStatus(
   claims: ReadonlyMap<number, ClaimView> = claimViews(ctx),
 ): Status {
   const status = withKnownRestore(db, ownStatus(db), claims);
-  const hasData = [...claims.values()].some(({ epoch = 0 }) => epoch > 0);
-  const imageVersion = status.imageVersion ?? (hasData ? newestVersion(db, ctx) : undefined);
+  const filled = [...claims.values()].filter(({ epoch = 0, lost }) => epoch > 0 && !lost);
+  const imageVersion =
+    status.imageVersion ?? (filled.length > 0 ? newestVersion(db, ctx, filled) : undefined);
   return imageVersion === undefined ? status : { ...status, imageVersion };
 }
 
-/** The newest version that servers run, or are to run: data may be of that one, which no older one reads. */
-function newestVersion(db: SampleDBObject, ctx: SampleDBContext): string | undefined {
+/** The newest version that data is of, or that servers run or are to run: no older one reads it. */
+function newestVersion(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  claims: readonly ClaimView[],
+): string | undefined {
   const database = databaseName(db);
   const pods = ctx.read.pods.filter(({ metadata }) => ordinalOf(database, metadata.name) !== undefined);
   const specs = [ctx.own.set.get()?.spec?.template?.spec, ...pods.map(({ spec }) => spec)];
-  return specs
-    .flatMap((spec) => versionOfImage(spec?.containers.find(({ name }) => name === "redis")?.image) ?? [])
+  const images = specs.map((spec) => spec?.containers.find(({ name }) => name === "redis")?.image);
+  return [...images.map(versionOfImage), ...claims.map(({ version }) => version)]
+    .filter((version) => version !== undefined)
     .sort(compareVersions)
     .at(-1);
 }

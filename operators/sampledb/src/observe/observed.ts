@@ -55,6 +55,8 @@ export interface ClaimView {
   readonly databases: number | undefined;
   /** The restore that its data came from. */
   readonly restored: string | undefined;
+  /** The version that wrote its data last. */
+  readonly version: string | undefined;
   readonly database: string | undefined;
   readonly needsRestart: boolean;
 }

@@ -58,7 +58,7 @@ export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan>
   const names = Array.from({ length: 1 + db.spec.replicas }, (_, ordinal) => serverName(database, ordinal));
   // The old version cannot read what the new one wrote. The old primary has all data, as it is.
   const others = names.filter((name) => name !== held);
-  return new Map(others.map((name) => [name, { id: `empty-${id}`, aside: `new-${id}` }]));
+  return new Map(others.map((name) => [name, { aside: `new-${id}` }]));
 }
 
 type RefusedSize = NonNullable<ReturnType<typeof ownStatus>["refusedSize"]>;

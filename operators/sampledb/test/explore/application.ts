@@ -192,10 +192,8 @@ function prepareVolume(start: ContainerStart, volume: SimulatedVolume, version: 
   const files = volume.data as Files;
   const wrote = files.started;
   files.started = version;
-  const [id, aside] = (start.files("config")[`plan.${start.pod.metadata.name}`] ?? "").trim().split(" ");
-  if (id === undefined || aside === undefined || files.plans.has(id)) return isNew;
-  files.plans.add(id);
-  if (isNew || wrote === version) return isNew;
+  const plan = start.files("config")[`plan.${start.pod.metadata.name}`];
+  if (plan === undefined || isNew || wrote === version) return isNew;
   Object.assign(files, { keys: new Map(), version });
   return true;
 }

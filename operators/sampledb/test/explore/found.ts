@@ -399,4 +399,21 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 500, do: "volume: destroyed", with: { which: 0.491, how: "wiped" } },
     ],
   },
+  "the status is wiped after an upgrade went back: the next one went back to volumes that were not set aside again":
+    {
+      beginning: "a replica",
+      seed: 1,
+      steps: [
+        {
+          atMs: 1000,
+          do: "edit: a newer version",
+          with: {
+            version: "8.0",
+            migrations: [{ version: 1, name: "change", since: "8.0", script: failingScript }],
+          },
+        },
+        { atMs: 60000, do: "by hand: the status is wiped" },
+        { atMs: 120000, do: "edit: paused", forMs: 100 },
+      ],
+    },
 };
