@@ -199,7 +199,8 @@ function print(columns: readonly Contender[], rows: readonly Row[]): void {
     if (mine === undefined) return [];
     const theirs = others.flatMap((each) => {
       const value = values.get(each);
-      return value === undefined ? ["–", "–"] : [value.toFixed(digits), `${(mine / value).toFixed(2)}×`];
+      if (value === undefined) return ["–", "–"];
+      return [value.toFixed(digits), value === 0 ? "–" : `${(mine / value).toFixed(2)}×`];
     });
     return [[title, mine.toFixed(digits), ...theirs]];
   });
