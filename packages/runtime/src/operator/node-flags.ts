@@ -3,7 +3,7 @@ import { collectVariable } from "../memory/rest.ts";
 
 /**
  * What Node takes by itself where there is memory enough; in a container with a small limit it takes less, and each collection
- * then costs as much and frees less. With 4 MB a burst of writes took a seventh more CPU, and once its garbage has been
+ * then costs as much and frees less. With 4 MB a burst of writes took a tenth more CPU, and once its garbage has been
  * collected at rest an operator holds the same memory with either.
  */
 const youngGeneration = "--max-semi-space-size=16";
