@@ -428,4 +428,12 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 30000, do: "volume: destroyed", with: { which: 0, how: "corrupt" } },
     ],
   },
+  "a database is deleted before the pod of a backup has started: it stayed for an hour": {
+    beginning: "a replica",
+    seed: 211000086,
+    steps: [
+      { atMs: 4800, do: "edit: backups are asked for", with: { count: 1, primary: true } },
+      { atMs: 4900, do: "edit: deleted", with: { propagation: "Background", onDelete: "Retain" } },
+    ],
+  },
 };
