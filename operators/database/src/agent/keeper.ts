@@ -202,7 +202,10 @@ export class Keeper {
           epoch: stored.record.epoch + (to ? 1 : 0),
           published: change(stored.record.published),
         };
-        if (await this.#write(claim, stored.version)) return true;
+        if (!(await this.#write(claim, stored.version))) continue;
+        // There may be no round after this one: a Lease that goes back in time must not name us without our knowing better.
+        await this.#remember().catch(() => undefined);
+        return true;
       }
     });
   }

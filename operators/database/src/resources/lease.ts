@@ -7,6 +7,7 @@ import { annotations } from "../api/names.ts";
 import { leaseName, policyAnnotation } from "../ha/lease-object.ts";
 import { dataUidOf, type LeaseRecord, type Policy } from "../ha/state.ts";
 import { databaseName, selectorLabels } from "./names.ts";
+import { settable } from "./parameters.ts";
 
 export function policyFor(
   object: DatabaseObject,
@@ -28,7 +29,7 @@ export function policyFor(
     databaseUid: dataUidOf(record, object),
     initialInstance: first,
     ...(found.length > 0 && { found }),
-    parameters: spec.parameters,
+    parameters: settable(spec),
     maximumLagBytes: Quantity.from(spec.failover.maximumLag).toNumber(),
     ...(wish !== undefined && { switchover: { id: wish, ...(to !== "any" && to !== undefined && { to }) } }),
     ...(approval && { approval }),

@@ -59,6 +59,27 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 210_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
     ],
   },
+  "the Lease and the status are lost while a newer version is asked for, and instances run what wrote their data":
+    {
+      beginning: "three instances",
+      seed: 700,
+      steps: [
+        { atMs: 0, do: "edit: a newer major version whose rehearsal fails", forMs: 90_000 },
+        { atMs: 20_000, do: "operator: stopped for a while", forMs: 5_000 },
+        { atMs: 21_000, do: "by hand: the Lease is deleted" },
+        { atMs: 21_000, do: "by hand: the status is wiped" },
+        { atMs: 22_000, do: "operator: killed" },
+      ],
+    },
+  "the Lease is deleted while agents do not reach it, and the primary goes on": {
+    beginning: "three instances, each must acknowledge",
+    seed: 211_000_122,
+    steps: [
+      { atMs: 4_900, do: "line: a pod from everyone", forMs: 32_300, with: { which: 0.273, how: "dropped" } },
+      { atMs: 8_400, do: "agents: the API server is gone", forMs: 98_400, with: { how: "slow" } },
+      { atMs: 24_900, do: "by hand: the Lease is deleted" },
+    ],
+  },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,

@@ -297,7 +297,8 @@ export class SimInstance implements SimulatedProcess, ServerPod {
 
   report(): InstanceReport {
     const { agent, server } = this;
-    const { data } = agent.local;
+    const { data, major } = agent.local;
+    const dataMajor = data && (data.major ?? major);
     const status = agent.status();
     const replication = status.role === "primary" ? agent.replication : undefined;
     const version = this.#start.container.image?.split(":").at(-1) ?? "";
@@ -305,6 +306,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
       ...status,
       epoch: agent.record?.epoch,
       systemId: data?.systemId,
+      ...(dataMajor !== undefined && { dataMajor }),
       timeline: data?.timeline,
       lastWords: "",
       pendingRestart: server.pendingRestart,
