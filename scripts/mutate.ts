@@ -66,22 +66,22 @@ else await tryAll();
 async function tryAll(): Promise<void> {
   using runner = new TestProcess({ root, patienceSeconds });
   if (skip === 0 && !values.unchecked) await checkTests(runner, chosen);
-  const survivors: Chosen[] = [];
   const only = values.only?.split(",").map(Number);
+  let tried = 0;
+  let killed = 0;
   for (const [index, mutant] of chosen.entries()) {
     if (only && !only.includes(skip + index + 1)) continue;
+    tried++;
     const file = join(root, mutant.file);
     const text = applyMutant(readFileSync(file, "utf8"), mutant);
     const by = await runner.ask({ file, text, tests: mutant.tests });
-    if (by === undefined) survivors.push(mutant);
+    if (by !== undefined) killed++;
     const verdict = by === undefined ? "SURVIVED" : "killed  ";
     const who = by === undefined ? "" : ` (${by})`;
     console.log(`${String(skip + index + 1).padStart(4)} ${verdict} ${placeOf(mutant)}${who}`);
   }
-  const killed = chosen.length - survivors.length;
-  console.log(
-    `${killed} of ${chosen.length} mutants killed (${((100 * killed) / chosen.length).toFixed(0)} %)`,
-  );
+  const percent = tried === 0 ? "" : ` (${((100 * killed) / tried).toFixed(0)} %)`;
+  console.log(`${killed} of ${tried} mutants killed${percent}`);
 }
 
 function placeOf({ file, line, change }: Chosen): string {

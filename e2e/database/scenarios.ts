@@ -215,7 +215,10 @@ const replicaVolume: Scenario = {
   gapMs: 3_000,
   healMs: 60_000,
   run: async ({ world, name }) => {
-    await world.loseVolume(await world.replica(name));
+    const instance = await world.replica(name);
+    await world.loseVolume(instance);
+    // A container that ends again within minutes waits for the kubelet's back-off, 80 s the fifth time: each run has a new pod.
+    await world.deletePod(instance, { force: true });
     return undefined;
   },
 };

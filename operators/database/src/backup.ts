@@ -34,7 +34,8 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
       if (status.phase === "Done") return done();
       if (status.phase === "Failed") return fail("BackupFailed", status.message ?? "the backup failed");
       const { database, secret } = ctx.read;
-      const place = database && storeOf(database);
+      const uid = database?.status?.dataUid;
+      const place = database && storeOf(database, uid ?? "");
       if (!database || !place) {
         ctx.setStatus({
           ...status,
@@ -54,6 +55,7 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
         )?.name;
       const key = secret?.data?.["key"];
       if (
+        uid === undefined ||
         source === undefined ||
         key === undefined ||
         !ctx.read.pods.some((pod) => pod.metadata.name === source)

@@ -5,9 +5,12 @@ import { reasons } from "./api/conditions.ts";
 import { Database, type DatabaseObject } from "./api/database.ts";
 import { annotations } from "./api/names.ts";
 import { type Readiness, statusOf, upToDate } from "./decide/report.ts";
+import { dataUidOf } from "./ha/state.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { operatorImage } from "./resources/agent-image.ts";
 import { type DatabaseContext, owns, reads, writes } from "./resources/declaration.ts";
+import { unsettable } from "./resources/parameters.ts";
+import { storeOf } from "./resources/store.ts";
 import { finalize } from "./steps/deletion.ts";
 import { keepPooler } from "./steps/pooler.ts";
 import { rollOut } from "./steps/rollout.ts";
@@ -100,7 +103,8 @@ async function serveApplications(
     await keepPooler(object, ctx, { agentImage, passwords: outcome.passwords });
   }
   if (!object.spec.backup) return undefined;
-  const lastScheduled = await keepSchedule(object, ctx, { instance: primary?.name, access });
+  const place = storeOf(object, dataUidOf(record, object));
+  const lastScheduled = await keepSchedule(object, ctx, { instance: primary?.name, access, place });
   if (lastScheduled !== undefined) ctx.setStatus({ lastScheduled });
   return undefined;
 }
@@ -121,6 +125,11 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
     return waiting(reasons.upgradeFailed, `${upgrade.message}; ${advice}`, { recheckMs });
   }
   if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
+  const [unset] = unsettable(object.spec);
+  if (unset) {
+    const message = `spec.parameters has ${unset[0]}, which does not count: ${unset[1]}`;
+    return waiting(reasons.settingsRefused, message, { recheckMs });
+  }
   const problem = observed.instances.find(({ report: said }) => said?.settingsProblem !== undefined);
   if (problem) {
     const message = `PostgreSQL refuses spec.parameters, and keeps those of before: ${problem.report?.settingsProblem}`;

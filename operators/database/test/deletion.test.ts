@@ -1,6 +1,6 @@
 /** What the operator does when a Database is deleted, on the embedded API server with exactly the generated role. */
 import { cluster } from "@keelson/testing";
-import { Lease, PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
+import { Lease, PersistentVolume, PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { Database, databaseController } from "../src/index.ts";
 
@@ -79,6 +79,35 @@ test("with Retain the claims, the record and the passwords are left", async () =
   expect(await left(c)).toMatchObject({ database: false, claims: 3, pods: 0, lease: true });
   expect((await left(c)).secrets).toBeGreaterThan(0);
 });
+
+test.each([
+  ["Snapshot", "Delete"],
+  ["Retain", "Retain"],
+])(
+  "with %s the volume of an instance that is not wanted any more has the policy %s",
+  async (onDelete, policy) => {
+    await using c = await cluster({ controllers });
+    await withData(c, { onDelete });
+    const [volumes, claims] = [c.client.kind(PersistentVolume), c.client.kind(PersistentVolumeClaim)];
+    const name = "volume-2";
+    await volumes.create({
+      metadata: { name },
+      spec: {
+        ...{ capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/x" } },
+        persistentVolumeReclaimPolicy: "Delete",
+      },
+    });
+    const claim = { ...here, name: "orders-2" };
+    await claims.patch(claim, { type: "merge", body: { spec: { volumeName: name } } });
+    await claims.subresource("status").patch(claim, { type: "merge", body: { status: { phase: "Bound" } } });
+    await c.converges({ ready: false });
+    expect((await volumes.get({ name })).spec?.persistentVolumeReclaimPolicy).toBe("Retain");
+    await c.client.kind(Database).patch(here, { type: "merge", body: { spec: { instances: 2 } } });
+    await c.converges({ ready: false });
+    expect(await left(c)).toMatchObject({ claims: 2, pods: 2 });
+    expect((await volumes.get({ name })).spec?.persistentVolumeReclaimPolicy).toBe(policy);
+  },
+);
 
 test("with Snapshot and no store the claims are left", async () => {
   await using c = await cluster({ controllers });

@@ -48,3 +48,20 @@ test.each(seeds)(
     expect(world.violations).toEqual([]);
   },
 );
+
+test("an instance that ended when it had handed over does not believe a Lease of before", async () => {
+  const world = new World({ seed: 1, instances: 3, durability: "quorum" });
+  for (const pod of world.pods) pod.start();
+  await world.advance(20_000);
+  const earlier = world.record;
+  const first = world.pod("db-0");
+  // As when the kubelet ends a container that it finds unwell: the pod stays the same.
+  void first.agent?.drain().then(() => first.kill());
+  await world.advance(20_000);
+  expect(world.record.holder).not.toBe("db-0");
+  world.forgetRecord(earlier);
+  first.start();
+  await world.advance(90_000);
+  world.check();
+  expect(world.violations).toEqual([]);
+});

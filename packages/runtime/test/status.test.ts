@@ -16,6 +16,7 @@ const Thing = resource({
     seen: z.string().optional(),
     agent: z.string().optional(),
     nested: z.object({ ours: z.string().optional(), theirs: z.string().optional() }).optional(),
+    pair: z.object({ left: z.string(), right: z.string() }).optional(),
   }),
 });
 const ref = { namespace: "default", name: "a" };
@@ -144,6 +145,41 @@ describe("the status", () => {
       .patch(ref, { type: "merge", body: { status: { seen: "lie", conditions: [] } } });
     await c.converges();
     expect((await get(c)).status?.seen).toBe("truth");
+  });
+
+  test("loses what someone else wrote and the author does not say, also where half of it is invalid", async () => {
+    const thing = controller(Thing, {
+      async reconcile(object, ctx) {
+        const { value } = object.spec;
+        ctx.setStatus(value === "" ? { seen: "x" } : { seen: "x", pair: { left: value, right: "same" } });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c, "one");
+    await c.converges();
+    const write = (status: object) =>
+      c.client
+        .kind(Thing)
+        .subresource("status")
+        .patch(ref, { type: "merge", body: { status } as never });
+    await c.client
+      .kind(Thing)
+      .subresource("status")
+      .apply({ metadata: ref, status: { nested: { theirs: "kept" } } } as never, { fieldManager: "agent" });
+    // Nothing else has changed.
+    await write({ agent: "a person", nested: { ours: "a person" } });
+    await c.converges();
+    expect((await get(c)).status).not.toHaveProperty("agent");
+    expect((await get(c)).status?.nested).toEqual({ theirs: "kept" });
+    // A person owns one half when the next manager starts, and the author wants neither.
+    c.crash();
+    await write({ pair: { left: "two" } });
+    await change(c, "");
+    await c.converges();
+    expect((await get(c)).status).not.toHaveProperty("pair");
+    expect((await get(c)).status).toMatchObject({ seen: "x", nested: { theirs: "kept" } });
+    expect(await ready(c)).toMatchObject({ status: "True" });
   });
 
   test("with another message at every failure does not turn the backoff into a hot loop", async () => {

@@ -3,7 +3,7 @@
 import { formatLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
 import { type Vote, votesNeeded } from "../ha/quorum.ts";
-import { type LeaseRecord, lastRestore, type Published, pendingUpgrade } from "../ha/state.ts";
+import { type LeaseRecord, type Published, pastRestores, pendingUpgrade, type Upgrade } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
 import { standbyNames, targetQuorum } from "../ha/sync.ts";
 import { Campaign } from "./campaign.ts";
@@ -339,43 +339,58 @@ export class Agent {
 
   /** Nobody knows of the new data until it is whole; until then all others still have what was before. */
   async #upgrade(record: LeaseRecord): Promise<void> {
-    const { engine, clock, log } = this.#options;
+    const { clock, log } = this.#options;
     const upgrade = pendingUpgrade(record);
     if (!upgrade) return;
     const { id } = upgrade;
     const began = clock.monotonic();
     // Where commits were on others too, they are the way back, and the files need not be copied.
     const link = record.published.quorums.every(({ acks }) => acks > 1);
+    const replaced = await this.#replaceData(upgrade, { epoch: record.epoch, link });
+    if ("problem" in replaced) {
+      const { problem: message } = replaced;
+      log.warn("the data could not be replaced, and is as before", { error: message });
+      await this.keeper.update((now) => ({
+        ...now,
+        ...pastRestores(now),
+        upgrade: { id, outcome: "Failed", message },
+      }));
+      await this.keeper.handOver(undefined, (published) => published);
+      return;
+    }
+    const { data, message } = replaced;
+    // If this does not get through, the data is there all the same: the next round finds it and says so.
+    await this.keeper.update(({ switchover, lastFailover, ...now }) => ({
+      ...(switchover && { switchover }),
+      ...(lastFailover && { lastFailover }),
+      ...pastRestores(now, upgrade),
+      systemId: data.systemId,
+      timeline: data.timeline,
+      timelineEpoch: data.timelineEpoch,
+      checkpointed: false,
+      quorums: [{ members: [this.me.name], acks: 1 }],
+      upgrade: { id, outcome: "Done", message, durationMs: Math.round(clock.monotonic() - began) },
+    }));
+  }
+
+  async #replaceData(
+    { id, restore }: Upgrade,
+    options: { readonly epoch: number; readonly link: boolean },
+  ): Promise<
+    { readonly data: NonNullable<Local["data"]>; readonly message: string } | { readonly problem: string }
+  > {
+    const { engine } = this.#options;
     try {
-      const { epoch } = record;
-      const { restore } = upgrade;
       const message = await this.#long(() =>
-        restore ? engine.restoreInPlace({ ...restore, id, epoch }) : engine.upgrade({ epoch, link }),
+        restore ? engine.restoreInPlace({ ...restore, id, epoch: options.epoch }) : engine.upgrade(options),
       );
       this.#local = await engine.inspect();
       const { data } = this.#local;
       if (!data || data.systemId === "")
-        throw new Error("there is no data that can be read after the upgrade");
-      await this.keeper.update(({ switchover, lastFailover, ...now }) => ({
-        ...(switchover && { switchover }),
-        ...(lastFailover && { lastFailover }),
-        ...(!restore && lastRestore(now)),
-        systemId: data.systemId,
-        timeline: data.timeline,
-        timelineEpoch: data.timelineEpoch,
-        checkpointed: false,
-        quorums: [{ members: [this.me.name], acks: 1 }],
-        upgrade: { id, outcome: "Done", message, durationMs: Math.round(clock.monotonic() - began) },
-      }));
+        return { problem: "there is no data that can be read after the upgrade" };
+      return { data, message };
     } catch (error) {
-      const { message } = error as Error;
-      log.warn("the data could not be replaced, and is as before", { error: message });
-      await this.keeper.update((now) => ({
-        ...now,
-        ...(!upgrade.restore && lastRestore(now)),
-        upgrade: { id, outcome: "Failed", message },
-      }));
-      await this.keeper.handOver(undefined, (published) => published);
+      return { problem: (error as Error).message };
     }
   }
 

@@ -25,7 +25,7 @@ test("a backup that is asked for again before it has begun is taken once", async
     store: async () => new DirectoryStore(join(path, "store")),
     tools: tools as unknown as BackupsOptions["tools"],
     log: { info: () => undefined, warn: () => undefined } as unknown as BackupsOptions["log"],
-    describe: async () => ({ systemId: "7", timeline: 1, version: "15" }),
+    describe: async () => ({ systemId: "7", timeline: 1, version: "15", dataBytes: 0 }),
   });
   const wanted = { name: "first", uid: "1" };
   const jobs = await Promise.all([backups.start(wanted), backups.start(wanted), backups.start(wanted)]);
@@ -36,4 +36,23 @@ test("a backup that is asked for again before it has begun is taken once", async
     phase: "Failed",
     message: "first is being taken",
   });
+});
+
+test("a backup that would fill the volume fails before anything is copied", async () => {
+  await using stack = new AsyncDisposableStack();
+  const path = await mkdtemp(join(tmpdir(), "keelson-backups-"));
+  stack.defer(async () => await rm(path, { recursive: true }));
+  await mkdir(join(path, "store"));
+  const begun: string[] = [];
+  const backups = new Backups({
+    ...{ instance: "orders-0", programs: "", socketDirectory: "", scratch: path },
+    store: async () => new DirectoryStore(join(path, "store")),
+    tools: { run: async (program: string) => begun.push(program) } as unknown as BackupsOptions["tools"],
+    log: { info: () => undefined, warn: () => undefined } as unknown as BackupsOptions["log"],
+    describe: async () => ({ systemId: "7", timeline: 1, version: "15", dataBytes: 2 ** 60 }),
+  });
+  await backups.start({ name: "first", uid: "1" });
+  await expect.poll(() => backups.job("first")?.phase).toBe("Failed");
+  expect(backups.job("first")?.message).toContain("raise spec.storage.size");
+  expect(begun).toEqual([]);
 });

@@ -1,10 +1,11 @@
 /** Takes base backups of an instance, each proven by a PostgreSQL that starts from it and answers. */
 import { spawn } from "node:child_process";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store } from "@keelson/kit/store";
 import { PgClient } from "../engine/pg-client.ts";
+import { leastFree } from "../engine/room.ts";
 import { prune } from "./archive.ts";
 import { type BackupManifest, BaseBackups } from "./base-backups.ts";
 import type { Log } from "./ports.ts";
@@ -35,6 +36,8 @@ export interface BackupsOptions {
     readonly systemId: string;
     readonly timeline: number;
     readonly version: string;
+    /** How much data there is. */
+    readonly dataBytes: number;
   }>;
 }
 
@@ -95,6 +98,7 @@ export class Backups {
   async #take(name: string, uid: string): Promise<void> {
     const { instance, tools, socketDirectory, scratch } = this.#options;
     const startedAt = new Date().toISOString();
+    await expectRoom(scratch, (await this.#options.describe()).dataBytes);
     const backups = new BaseBackups(await this.#options.store());
     const folder = backups.folder(name, instance);
     const draft = backups.draft(folder, scratch);
@@ -115,12 +119,14 @@ export class Backups {
     for (const file of leftOut) await rm(join(draft, file), { force: true });
     await tools.run("initdb", ["-D", draft, "--sync-only"]);
     const sizeBytes = await backups.keep(folder, draft);
-    const facts = await this.#options.describe();
+    const { systemId, timeline, version } = await this.#options.describe();
     const manifest: BackupManifest = {
       name,
       uid,
       folder,
-      ...facts,
+      systemId,
+      timeline,
+      version,
       startedAt,
       finishedAt,
       sizeBytes,
@@ -183,6 +189,17 @@ export class Backups {
       await rm(copy, { recursive: true, force: true });
     }
   }
+}
+
+/** A copy of all data lies beside the data for a while. A volume that is full ends PostgreSQL, a backup that fails does not. */
+async function expectRoom(directory: string, neededBytes: number): Promise<void> {
+  const { bsize, blocks, bavail } = await statfs(directory);
+  const [sizeBytes, freeBytes] = [bsize * blocks, bsize * bavail];
+  if (freeBytes - neededBytes >= leastFree(sizeBytes)) return;
+  const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
+  throw new Error(
+    `a copy of ${mebibytes(neededBytes)} is needed to prove a backup, and the volume has ${mebibytes(freeBytes)} left; raise spec.storage.size`,
+  );
 }
 
 async function ask(socket: string): Promise<number> {

@@ -172,14 +172,35 @@ export class Campaign {
     const lossy = elect({ quorums, systemId, votes, preferred, acceptLoss: true });
     if (!("winner" in lossy)) return undefined;
     if (isApproved(record, this.#me)) return lossy.winner;
-    const lag = published.lsn === undefined ? 0n : parseLsn(published.lsn) - lossy.winner.lsn;
     if (policy.durability === "async" && this.#options.keeper.lease !== "dead") {
-      if (lag <= BigInt(policy.maximumLagBytes)) return lossy.winner;
+      const best = this.#bestKnown(record, votes);
+      if (!best) return undefined;
+      const lag = published.lsn === undefined ? 0n : parseLsn(published.lsn) - best.lsn;
+      if (lag <= BigInt(policy.maximumLagBytes)) return best;
       this.reason = `${holder || "the primary"} is gone, and ${lag} bytes of its log are nowhere else; approval is needed`;
       return undefined;
     }
     this.reason = `without ${safe.missing.join(", ")} there are ${safe.votes} of ${safe.needed} votes: a commit could be lost; approval is needed`;
     return undefined;
+  }
+
+  /**
+   * Where commits wait for nobody, a holder that cannot reach the API server goes on if all whom it knows agree. Only they
+   * can tell that it does not.
+   */
+  #bestKnown(record: LeaseRecord, votes: readonly Vote[]): Vote | undefined {
+    const { holder, published } = record;
+    const { quorums, systemId = "", instances } = published;
+    const known = holder === "" || !instances ? votes : votes.filter(({ name }) => instances.includes(name));
+    if (!known.some(({ name }) => name === this.#me)) {
+      const [other] = known;
+      this.reason = other
+        ? `${holder} did not know of it, and ${other.name} can take over`
+        : `${holder} did not know of it, and may go on without the API server; approval is needed`;
+      return undefined;
+    }
+    const lossy = elect({ quorums, systemId, votes: known, preferred: [this.#me], acceptLoss: true });
+    return "winner" in lossy ? lossy.winner : undefined;
   }
 }
 

@@ -15,7 +15,7 @@ export interface ConfigurationOptions {
 }
 
 /** What a user may not set: the agent relies on it, or sets it itself. */
-export const reserved: readonly string[] = [
+const reserved: readonly string[] = [
   ...["archive_command", "archive_mode", "archive_library", "cluster_name", "config_file", "data_directory"],
   ...[
     "external_pid_file",
@@ -35,15 +35,18 @@ export const reserved: readonly string[] = [
     "restart_after_crash",
   ],
   ...["restore_command", "ssl", "ssl_ca_file", "ssl_cert_file", "ssl_key_file", "synchronous_standby_names"],
-  ...[
-    "unix_socket_directories",
-    "unix_socket_permissions",
-    "wal_level_minimal",
-    "wal_log_hints",
-    "wal_receiver_timeout",
-  ],
-  ...["recovery_target_timeline", "wal_sender_timeout", "include", "include_dir", "include_if_exists"],
+  ...["unix_socket_directories", "unix_socket_permissions", "wal_log_hints", "wal_receiver_timeout"],
+  ...["wal_sender_timeout", "include", "include_dir", "include_if_exists"],
+  // By these a standby would end its recovery by itself, or do more than that at its end.
+  ...["recovery_target", "recovery_target_action", "recovery_target_inclusive", "recovery_target_lsn"],
+  ...["recovery_target_name", "recovery_target_time", "recovery_target_timeline", "recovery_target_xid"],
+  ...["promote_trigger_file", "recovery_end_command", "archive_cleanup_command"],
 ];
+
+/** PostgreSQL reads names in any case. */
+export function isReserved(name: string): boolean {
+  return reserved.includes(name.toLowerCase());
+}
 
 /** A standby must allow at least as much of these as its primary does, or it stops replaying. */
 export const limits: readonly string[] = [
@@ -132,7 +135,7 @@ export function postgresqlConf(options: ConfigurationOptions): string {
     ...(tls !== undefined && { ssl: "on", ssl_cert_file: `${tls}/tls.crt`, ssl_key_file: `${tls}/tls.key` }),
   };
   const chosen = Object.entries({ ...defaults, ...logDefaults(options.volumeBytes), ...parameters }).filter(
-    ([key]) => !reserved.includes(key),
+    ([key]) => !isReserved(key),
   );
   const lines = [...chosen, ...Object.entries(fixed)].map(([key, value]) => `${key} = ${configValue(value)}`);
   return [

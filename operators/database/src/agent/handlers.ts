@@ -28,6 +28,8 @@ export interface HandlerOptions {
 export interface InstanceReport extends PeerStatus {
   readonly epoch: number | undefined;
   readonly systemId: string | undefined;
+  /** The major version that wrote its data. Those of older releases do not say. */
+  readonly dataMajor?: string;
   readonly timeline: number | undefined;
   readonly lastWords: string;
   readonly pendingRestart: readonly string[];
@@ -101,7 +103,8 @@ async function look(backups: Backups, name: string): Promise<BackupJob | null> {
 async function report(options: HandlerOptions): Promise<InstanceReport> {
   const { agent, engine, trust } = options;
   const status = agent.status();
-  const { data } = agent.local;
+  const { data, major } = agent.local;
+  const dataMajor = data && (data.major ?? major);
   const running = status.role !== "none";
   const [row] = running
     ? await engine
@@ -121,6 +124,7 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
     ...status,
     epoch: agent.record?.epoch,
     systemId: data?.systemId,
+    ...(dataMajor !== undefined && { dataMajor }),
     timeline: data?.timeline,
     lastWords: engine.lastWords,
     pendingRestart: pending,

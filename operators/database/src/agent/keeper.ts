@@ -2,6 +2,7 @@
 import { type Identity, Observation } from "../ha/observation.ts";
 import type { LeaseRecord, Published, StoredRecord, Timings } from "../ha/state.ts";
 import type { LeaseView } from "../ha/step.ts";
+import { othersIn } from "./others.ts";
 import {
   type Claim,
   type Clock,
@@ -201,7 +202,10 @@ export class Keeper {
           epoch: stored.record.epoch + (to ? 1 : 0),
           published: change(stored.record.published),
         };
-        if (await this.#write(claim, stored.version)) return true;
+        if (!(await this.#write(claim, stored.version))) continue;
+        // There may be no round after this one: a Lease that goes back in time must not name us without our knowing better.
+        await this.#remember().catch(() => undefined);
+        return true;
       }
     });
   }
@@ -270,8 +274,11 @@ export class Keeper {
   /** False after a conflict; what is there now has been read then. */
   async #write(claim: Omit<Claim, "renewTime">, version: string): Promise<boolean> {
     const sentAtMs = this.#now;
+    const { instances } = this.stored?.record.policy ?? {};
+    const published = { ...claim.published, ...(instances && { instances }) };
+    const renewTime = this.#renewTime();
     try {
-      const stored = await this.#options.lease.write({ ...claim, renewTime: this.#renewTime() }, version);
+      const stored = await this.#options.lease.write({ ...claim, published, renewTime }, version);
       this.#observation.read(stored, sentAtMs, this.#now);
       this.#lastSuccessMs = sentAtMs;
       this.#isUncertain = false;
@@ -299,8 +306,8 @@ export class Keeper {
     if (!stored || !this.#isMine(stored) || this.#isUncertain || this.#isOld) return;
     if (this.#now - this.#lastSuccessMs < 2 * timings.renewEveryMs) return;
     const { record } = stored;
-    const { holder, holderUid, epoch, policy, published } = record;
-    const everybody = new Set([...policy.instances, ...published.quorums.flatMap(({ members }) => members)]);
+    const { holder, holderUid, epoch } = record;
+    const everybody = new Set([...othersIn(record, holder), ...(record.published.instances ?? [])]);
     everybody.delete(holder);
     const sentAtMs = this.#now;
     const answers = await Promise.all(

@@ -101,11 +101,14 @@ const backups =
         log,
         describe: async () => {
           const { data } = await engine.inspect();
-          const [row] = await engine.queryAside("SHOW server_version");
+          const [row] = await engine.queryAside(
+            "SELECT current_setting('server_version') AS server_version, (SELECT sum(pg_database_size(oid)) FROM pg_database) AS size",
+          );
           return {
             systemId: data?.systemId ?? "",
             timeline: data?.timeline ?? 0,
             version: row?.["server_version"] ?? "",
+            dataBytes: Number(row?.["size"] ?? 0),
           };
         },
       });

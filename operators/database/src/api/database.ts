@@ -176,7 +176,11 @@ export const Database = resource({
       .check(immutable("a database is restored once, when it is created")),
     restoreInPlace: z
       .object({
-        id: z.string().min(1).max(63).describe("Another value asks again."),
+        id: z
+          .string()
+          .min(1)
+          .max(63)
+          .describe("Another value asks again. A restore that was carried out is not carried out twice."),
         backup: z
           .string()
           .optional()
@@ -209,6 +213,12 @@ export const Database = resource({
     version: z.string().optional().describe("What the primary runs."),
     selector: z.string().optional(),
     systemId: z.string().optional(),
+    dataUid: z
+      .string()
+      .optional()
+      .describe(
+        "The UID of the Database under which the data came to be. The folder of its backups and its log is named after it.",
+      ),
     epoch: z.int().optional().describe("How often primaryship changed hands."),
     timeline: z.int().optional(),
     members: z.array(instance).optional(),

@@ -92,6 +92,18 @@ test("of a primary that the kubelet reaches and the operator does not, nobody sa
   );
 });
 
+test("of one that serves though the Lease was lost, nobody says that it does not", () => {
+  const seen = observed([{ role: "primary", serving: true, standbys: [] }]);
+  const record = seen.record && { ...seen.record, holder: "", published: { quorums: [] } };
+  expect(conditionsOf({ ...seen, record })).toContainEqual(
+    expect.objectContaining({
+      type: "Available",
+      status: "Unknown",
+      message: "orders-0 serves as primary, and the Lease does not name it",
+    }),
+  );
+});
+
 test("the epoch and the system id stay when the Lease is lost", () => {
   const { record: _, ...lost } = observed([undefined]);
   const before = { epoch: 3, systemId: "7000" } as NonNullable<Observed["object"]["status"]>;

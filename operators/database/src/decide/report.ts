@@ -2,8 +2,9 @@
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
 import { labels } from "../api/names.ts";
+import { leastFree } from "../engine/room.ts";
 import { votesNeeded } from "../ha/quorum.ts";
-import type { LeaseRecord } from "../ha/state.ts";
+import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
 
@@ -119,6 +120,12 @@ function silentPrimary({ record, instances }: Observed): string | undefined {
     : undefined;
 }
 
+/** What is known of one that goes on without the API server, because all agree, while the Lease was lost. */
+function unnamedPrimary({ instances }: Observed): string | undefined {
+  const found = instances.find(({ report }) => report?.role === "primary" && report.serving);
+  return found && `${found.name} serves as primary, and the Lease does not name it`;
+}
+
 /** A Lease that was lost says less than the volumes. */
 function newestEpoch(record: LeaseRecord, instances: readonly InstanceView[]): number {
   return Math.max(record.epoch, ...instances.map(({ report }) => report?.knownEpoch ?? 0));
@@ -155,13 +162,9 @@ function waitsForLabel({ pod, report }: Pick<InstanceView, "pod" | "report">): s
     : undefined;
 }
 
-/** Less than this part of a volume left is as good as nothing, unless it is a lot by itself. */
-const scarce = 0.05;
-const plentyBytes = 2 ** 30;
-
 export function isFull({ report }: InstanceView): boolean {
   const { sizeBytes = 1, freeBytes = 1 } = report?.volume ?? {};
-  return freeBytes < Math.min(plentyBytes, scarce * sizeBytes);
+  return freeBytes < leastFree(sizeBytes);
 }
 
 /** The claim has grown, and the file system in the pod has not: it does when the volume is mounted again. */
@@ -198,13 +201,13 @@ export function conditionsOf(observed: Observed) {
     present >= votesNeeded(newest) &&
     record?.published.quorums.length === 1;
   const isAsync = object.spec.durability === "async";
-  const silent = primary ? undefined : silentPrimary(observed);
+  const doubt = primary ? undefined : (silentPrimary(observed) ?? unnamedPrimary(observed));
   return [
     {
       type: conditions.available,
-      status: silent === undefined ? is(primary !== undefined) : ("Unknown" as const),
+      status: doubt === undefined ? is(primary !== undefined) : ("Unknown" as const),
       reason: primary ? reasons.running : reasons.noPrimary,
-      message: primary ? `${primary.name} accepts writes` : (silent ?? "no instance accepts writes"),
+      message: primary ? `${primary.name} accepts writes` : (doubt ?? "no instance accepts writes"),
     },
     {
       type: conditions.protected,
@@ -297,6 +300,7 @@ export function statusOf(
       message: each.pod?.obstacle ?? each.report?.reason ?? "its agent does not answer",
     })),
     ...known(observed, before),
+    dataUid: dataUidOf(record, { ...object, status: before }),
     ...(published?.timeline !== undefined && { timeline: published.timeline }),
     ...(quorum && { quorum: { members: [...quorum.members], acks: quorum.acks } }),
     ...(published?.lastFailover && { lastFailover: published.lastFailover }),

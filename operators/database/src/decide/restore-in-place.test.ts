@@ -22,6 +22,7 @@ const view = (change: Partial<RestoreView>): RestoreView => ({
   primary: "db-0",
   version: "15",
   backups,
+  elsewhere: ["foreign"],
   before: undefined,
   ...change,
 });
@@ -49,10 +50,31 @@ test.each<[string, Partial<RestoreView>, object]>([
     { wish: { id: "1", undo: false, targetTime: "2025-01-02T00:00:00Z" } },
     { report: { phase: "Waiting", message: expect.stringContaining("no proven backup") } },
   ],
+  [
+    "nor where the backup is of other data of this name",
+    { wish: { id: "1", undo: false, backup: "foreign" } },
+    { report: { phase: "Waiting", message: expect.stringContaining("restoreFrom") } },
+  ],
   ["it waits for every instance", { whole: false }, { report: { phase: "Waiting" } }],
   ["the replicas follow", { record: ended("Done"), whole: false }, { report: { phase: "Cloning" } }],
   ["then it is done", { record: ended("Done") }, { report: { phase: "Done" } }],
   ["what failed is not tried again", { record: ended("Failed") }, { report: { phase: "Failed" } }],
+  [
+    "a failure says how to ask again",
+    { record: ended("Failed") },
+    { report: { message: expect.stringContaining("another id") } },
+  ],
+  [
+    "what was done before another one is not done again, though the spec is that of before",
+    {
+      record: {
+        ...ended("Done", "restore-2"),
+        published: { ...ended("Done", "restore-2").published, restores: ["restore-1", "restore-2"] },
+      },
+      before: { id: "2", phase: "Done", message: "m" },
+    },
+    { report: { id: "1", phase: "Failed", message: expect.stringContaining("not carried out twice") } },
+  ],
   [
     "nor what was done before an upgrade, though the object was made again since and says nothing of it",
     {

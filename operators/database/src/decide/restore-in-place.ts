@@ -15,7 +15,10 @@ export interface RestoreView {
   readonly whole: boolean;
   readonly primary: string | undefined;
   readonly version: string;
+  /** Those that the instances reach. */
   readonly backups: readonly DatabaseBackupObject[];
+  /** Names of the others: of other data that had this name, or in a store of before. */
+  readonly elsewhere: readonly string[];
   readonly before: Status["restore"];
 }
 
@@ -34,18 +37,20 @@ export function planRestore(view: RestoreView): RestorePlan {
     phase,
     message,
   });
-  const { upgrade: last, restored } = record.published;
+  const { upgrade: last, restored, restores = [] } = record.published;
   const outcome = [last, restored].find((each) => each?.id === id);
-  if (outcome) {
-    if (outcome.outcome === "Failed")
-      return {
-        report: report(
-          "Failed",
-          `${outcome.message}; everything is as before; correct spec.restoreInPlace, or remove it`,
-        ),
-      };
-    return { report: report(whole ? "Done" : "Cloning", outcome.message) };
-  }
+  const failed = (why: string, what: string) => ({
+    report: report("Failed", `${why}; everything is as before; ${what}, or remove it`),
+  });
+  if (outcome?.outcome === "Failed")
+    return failed(outcome.message, "correct spec.restoreInPlace and give it another id");
+  if (outcome) return { report: report(whole ? "Done" : "Cloning", outcome.message) };
+  // The spec may be that of an earlier time, by a revert or with the API server: what came after it is not thrown away.
+  if (restores.includes(id))
+    return failed(
+      `restore ${wish.id} was carried out before another one, and is not carried out twice`,
+      "give spec.restoreInPlace another id to go back again",
+    );
   // Older releases forgot it when the version was upgraded after it.
   if (before?.id === wish.id && (before.phase === "Done" || before.phase === "Failed"))
     return { report: before };
@@ -69,12 +74,18 @@ export function planRestore(view: RestoreView): RestorePlan {
   return { upgrade, report: report("Restoring", `${view.primary} stops, and replaces its data`) };
 }
 
-function targetOf({ wish, backups }: RestoreView): Omit<NonNullable<Upgrade["restore"]>, "since"> | string {
+function targetOf({
+  wish,
+  backups,
+  elsewhere,
+}: RestoreView): Omit<NonNullable<Upgrade["restore"]>, "since"> | string {
   if (!wish || wish.undo) return { undo: true };
   const moment = wish.targetTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(wish.targetTime);
   const done = backups
     .filter(({ status }) => status?.phase === "Done" && Date.parse(status.finishedAt ?? "") <= moment)
     .sort((a, b) => Date.parse(b.status?.finishedAt ?? "") - Date.parse(a.status?.finishedAt ?? ""));
+  if (wish.backup !== undefined && elsewhere.includes(wish.backup))
+    return `DatabaseBackup ${wish.backup} does not lie where this Database keeps its own; restore it into a new Database with restoreFrom, or choose another one in spec.restoreInPlace`;
   const found =
     wish.backup === undefined ? done[0] : backups.find(({ metadata }) => metadata.name === wish.backup);
   if (found?.status?.phase !== "Done" || !found.status.location)

@@ -45,6 +45,17 @@ test.each<[string, Partial<UpgradeView>, object]>([
     { record: undefined, running: "15.4" },
     { version: "15.4" },
   ],
+  ["also where nobody has seen it run", { record: undefined, dataMajor: "15" }, { version: "15" }],
+  [
+    "and where the record was made again with what the spec asks for",
+    { record: withPolicy({ version: "17" }), dataMajor: "15", whole: false },
+    { version: "15", report: { phase: "Waiting" } },
+  ],
+  [
+    "or asked for in between",
+    { record: withPolicy({ version: "17" }), dataMajor: "15", wanted: "15.4" },
+    { version: "15.4" },
+  ],
   [
     "nothing goes back",
     { wanted: "13" },

@@ -14,6 +14,8 @@ export interface UpgradeView {
   readonly record: LeaseRecord | undefined;
   /** What the primary was last seen to run. */
   readonly running?: string | undefined;
+  /** The major version that wrote the data, as far as instances say so. */
+  readonly dataMajor?: string | undefined;
   /** Another value tries again what has failed. */
   readonly attempt: string;
   /** Every instance is ready and commits are protected, as far as the spec asks for it. */
@@ -48,8 +50,8 @@ export const majorPart = (version: string): string => version.split(".")[0] ?? v
 /** An upgrade that has begun goes on, whatever the spec says by now: half-way there is no version to go back to. */
 export function planUpgrade(view: UpgradeView): UpgradePlan {
   const { wanted, record, before } = view;
-  const current = record?.policy.version ?? lastSeen(view);
   const begun = record?.policy.upgrade?.restore ? undefined : record?.policy.upgrade;
+  const current = begun ? (record?.policy.version ?? wanted) : versionOfData(view);
   const [from, to] = [majorPart(current), begun?.to ?? majorPart(wanted)];
   if (from === to || !record || record.published.systemId === undefined) {
     const isDone = before !== undefined && before.phase !== "Failed" && before.to === to;
@@ -114,9 +116,11 @@ export function planUpgrade(view: UpgradeView): UpgradePlan {
   };
 }
 
-/** Where the record is lost the data is what it was, whatever the spec asks for meanwhile. */
-function lastSeen({ wanted, running = wanted }: UpgradeView): string {
-  return majorPart(running) === majorPart(wanted) ? wanted : running;
+/** Where the record or the status is lost the data is what it was, whatever the spec asks for meanwhile. */
+function versionOfData({ wanted, running = wanted, record, dataMajor }: UpgradeView): string {
+  const seen = majorPart(running) === majorPart(wanted) ? wanted : running;
+  const known = record?.policy.version ?? seen;
+  return dataMajor === undefined || dataMajor === majorPart(known) ? known : versionTo(dataMajor, wanted);
 }
 
 /** The full version that the spec asks for, if it asks for this major one. */

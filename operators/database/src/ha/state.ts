@@ -62,6 +62,8 @@ export interface Published {
   /** True once the primary's control file names the timeline: before, nobody can rewind to it. */
   readonly checkpointed?: boolean;
   readonly quorums: readonly Quorum[];
+  /** Who the instances were when the holder wrote last: it goes on without the API server only if all of them agree. */
+  readonly instances?: readonly string[];
   /** Where the primary's log ended when it renewed last. */
   readonly lsn?: string;
   /** The newest segment of the log that the archive had then; all before it are there too. */
@@ -96,6 +98,8 @@ export interface Published {
   };
   /** The last restore in place, where an upgrade of the version came after it: it is not carried out again. */
   readonly restored?: NonNullable<Published["upgrade"]>;
+  /** Ids of the restores in place that were carried out, oldest first: none is carried out twice. */
+  readonly restores?: readonly string[];
 }
 
 /** What the Lease holds, as read at one moment. */
@@ -146,18 +150,31 @@ export const defaultTimings: Timings = {
   deathMs: 1_500,
 };
 
-/** The upgrade that is under way: nothing is known of its end yet. */
+/** The upgrade that is under way: nothing is known of its end yet. One from an earlier time may come back with the API server. */
 export function pendingUpgrade({
-  policy,
+  policy: { upgrade },
   published,
 }: Pick<LeaseRecord, "policy" | "published">): Upgrade | undefined {
-  return policy.upgrade?.id === published.upgrade?.id ? undefined : policy.upgrade;
+  if (!upgrade || upgrade.id === published.upgrade?.id) return undefined;
+  return published.restores?.includes(upgrade.id) ? undefined : upgrade;
 }
 
-/** What stays known of a restore in place when something else replaces the data after it. */
-export function lastRestore({ upgrade, restored }: Published): Pick<Published, "restored"> {
+/** Of so many restores it is known that they were carried out. */
+const restoresKept = 50;
+
+/** What stays known of restores in place when the data is replaced again, by `replacing`, or when that failed. */
+export function pastRestores(
+  { upgrade, restored, restores = [] }: Published,
+  replacing?: Upgrade,
+): Pick<Published, "restored" | "restores"> {
   const last = upgrade && isRestore(upgrade.id) ? upgrade : restored;
-  return last ? { restored: last } : {};
+  // Those of older releases are in no list.
+  const before = last?.outcome === "Done" ? [last.id] : [];
+  const done = new Set([...restores, ...before, ...(replacing?.restore ? [replacing.id] : [])]);
+  return {
+    ...(last && !replacing?.restore && { restored: last }),
+    ...(done.size > 0 && { restores: [...done].slice(-restoresKept) }),
+  };
 }
 
 /** What a restore in place is called among those who replace data. */
@@ -167,6 +184,24 @@ export function restoreId(id: string): string {
 
 function isRestore(id: string): boolean {
   return id.startsWith(restoreId(""));
+}
+
+/**
+ * The Database object under which the data came to be: what is stored elsewhere is named after it. One of the same name that
+ * takes the data over has another UID.
+ */
+export function dataUidOf(
+  record: LeaseRecord | undefined,
+  {
+    metadata,
+    status,
+  }: {
+    readonly metadata: { readonly uid: string };
+    readonly status?: { readonly dataUid?: string | undefined } | undefined;
+  },
+): string {
+  const known = record?.published.systemId === undefined ? undefined : record.policy.databaseUid;
+  return known ?? status?.dataUid ?? metadata.uid;
 }
 
 /** How many instances must have a commit before it is acknowledged, the primary included. */

@@ -5,8 +5,9 @@ import type { Lease } from "keelson/kinds";
 import type { DatabaseObject } from "../api/database.ts";
 import { annotations } from "../api/names.ts";
 import { leaseName, policyAnnotation } from "../ha/lease-object.ts";
-import type { LeaseRecord, Policy } from "../ha/state.ts";
+import { dataUidOf, type LeaseRecord, type Policy } from "../ha/state.ts";
 import { databaseName, selectorLabels } from "./names.ts";
+import { settable } from "./parameters.ts";
 
 export function policyFor(
   object: DatabaseObject,
@@ -25,11 +26,10 @@ export function policyFor(
   return {
     instances: [...instances],
     durability: spec.durability,
-    databaseUid:
-      record?.published.systemId === undefined ? metadata.uid : (record.policy.databaseUid ?? metadata.uid),
+    databaseUid: dataUidOf(record, object),
     initialInstance: first,
     ...(found.length > 0 && { found }),
-    parameters: spec.parameters,
+    parameters: settable(spec),
     maximumLagBytes: Quantity.from(spec.failover.maximumLag).toNumber(),
     ...(wish !== undefined && { switchover: { id: wish, ...(to !== "any" && to !== undefined && { to }) } }),
     ...(approval && { approval }),

@@ -1,6 +1,7 @@
 /** What of the spec a pod is made from, and its digest: another digest means another pod. */
 import { hash } from "node:crypto";
 import type { DatabaseObject, Spec } from "../api/database.ts";
+import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
 import { type StorePlace, storeOf } from "./store.ts";
 
 export interface Recipe {
@@ -16,9 +17,12 @@ export interface Recipe {
 }
 
 /** `version` is what instances run, which is not what the spec says while a major upgrade is under way or has failed. */
-export function recipeOf(object: DatabaseObject, version = object.spec.version): Recipe {
+export function recipeOf(
+  object: DatabaseObject,
+  { version, record }: { readonly version: string; readonly record: LeaseRecord | undefined },
+): Recipe {
   const { image, resources, pod, failover, tls, backup } = object.spec;
-  const store = storeOf(object);
+  const store = storeOf(object, dataUidOf(record, object));
   return {
     image: `${image}:${version}`,
     leaseSeconds: failover.leaseSeconds,

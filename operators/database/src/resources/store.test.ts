@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { DatabaseBackupObject } from "../api/backup.ts";
-import { nameInStore } from "./store.ts";
+import type { DatabaseObject } from "../api/database.ts";
+import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
+import { isStoredIn, nameInStore, storeOf } from "./store.ts";
 
 const backup = (uid: string, status: object = {}) =>
   ({ metadata: { name: "before-release", uid }, status }) as unknown as DatabaseBackupObject;
@@ -12,4 +14,38 @@ test("a backup that is made again under its name is not the one that lies in the
 test("one that has begun keeps its name, as those of earlier releases", () => {
   const location = { claim: "backups", directory: "d", name: "before-release" };
   expect(nameInStore(backup("11111111-a", { location }))).toBe("before-release");
+});
+
+const database = (uid: string, status?: object) =>
+  ({
+    metadata: { name: "orders", namespace: "shop", uid },
+    spec: { backup: { store: { claim: { name: "backups", path: "" } } } },
+    ...(status && { status }),
+  }) as unknown as DatabaseObject;
+const record = (databaseUid: string, systemId?: string) =>
+  ({ published: { systemId, quorums: [] }, policy: { databaseUid } }) as unknown as LeaseRecord;
+const placeOf = (object: DatabaseObject, seen: LeaseRecord | undefined) =>
+  storeOf(object, dataUidOf(seen, object));
+
+test("a Database that takes over the data of one of its name goes on in the same folder", () => {
+  const before = placeOf(database("11111111-a"), record("11111111-a", "s"));
+  expect(placeOf(database("22222222-b"), record("11111111-a", "s"))).toEqual(before);
+  // While the Lease is lost.
+  expect(placeOf(database("22222222-b", { dataUid: "11111111-a" }), undefined)).toEqual(before);
+});
+
+test("one that begins again has another folder", () => {
+  expect(placeOf(database("22222222-b"), undefined)?.directory).toBe("shop-orders-22222222");
+  // The Lease names the one before until there is data.
+  expect(placeOf(database("22222222-b"), record("11111111-a"))?.directory).toBe("shop-orders-22222222");
+});
+
+test("backups of other data, or in a store of before, are not among its own", () => {
+  const place = placeOf(database("11111111-a"), undefined);
+  const at = (location: object) => backup("u", { location: { name: "n", ...location } });
+  expect(isStoredIn(place, backup("u"))).toBe(true);
+  expect(isStoredIn(place, at({ claim: "backups", directory: "shop-orders-11111111" }))).toBe(true);
+  expect(isStoredIn(place, at({ claim: "backups", directory: "shop-orders-22222222" }))).toBe(false);
+  expect(isStoredIn(place, at({ claim: "others", directory: "shop-orders-11111111" }))).toBe(false);
+  expect(isStoredIn(undefined, at({ claim: "backups", directory: "shop-orders-11111111" }))).toBe(false);
 });

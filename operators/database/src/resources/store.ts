@@ -20,14 +20,26 @@ export function nameInStore({ metadata, status }: DatabaseBackupObject): string 
   return status?.location?.name ?? `${metadata.name}-${metadata.uid.slice(0, 8)}`;
 }
 
-/** Each Database has a folder of its own: one of the same name later does not write into it. */
-export function storeOf({ metadata, spec }: DatabaseObject): StorePlace | undefined {
+/**
+ * All data has a folder of its own: a Database of the same name that begins again, empty or from a backup, does not write into
+ * it, and one that takes the volumes over goes on with it.
+ */
+export function storeOf({ metadata, spec }: DatabaseObject, dataUid: string): StorePlace | undefined {
   const { store } = spec.backup ?? {};
-  const folder = `${metadata.namespace ?? "default"}-${metadata.name}-${metadata.uid.slice(0, 8)}`;
+  const folder = `${metadata.namespace ?? "default"}-${metadata.name}-${dataUid.slice(0, 8)}`;
   if (store?.s3) return { s3: store.s3, directory: folder };
   if (!store?.claim) return undefined;
   const { name, path } = store.claim;
   return { claim: name, directory: [...path.split("/").filter(Boolean), folder].join("/") };
+}
+
+/** Whether a backup lies where this Database keeps its own; one that has not begun will. */
+export function isStoredIn(place: StorePlace | undefined, { status }: DatabaseBackupObject): boolean {
+  const { location } = status ?? {};
+  if (!location) return true;
+  const keyOf = ({ claim, s3, directory }: StorePlace) =>
+    JSON.stringify([claim, s3?.endpoint, s3?.bucket, s3?.prefix, directory]);
+  return place !== undefined && keyOf(location) === keyOf(place);
 }
 
 export interface RestoreSource extends StorePlace {

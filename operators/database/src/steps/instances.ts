@@ -17,6 +17,7 @@ import { podFor } from "../resources/pod.ts";
 import { digestOf, type Recipe, recipeOf } from "../resources/recipe.ts";
 import type { RestoreSource } from "../resources/store.ts";
 import { versionFor } from "./upgrade.ts";
+import { releaseVolume } from "./volumes.ts";
 
 export interface InstancesOptions {
   readonly members: Members;
@@ -48,8 +49,17 @@ export async function keepInstances(
   for (const name of members.remove) {
     const slot = instanceKey(database, name);
     if (ctx.own.pods.get(slot)) await ctx.own.pods.delete(slot);
-    else if (ctx.own.claims.get(slot)) await ctx.own.claims.delete(slot);
+    else await removeClaim(object, ctx, slot);
   }
+}
+
+/** All that it had is on those that stay: its volume goes too, unless volumes are to be kept whatever happens. */
+async function removeClaim(object: DatabaseObject, ctx: DatabaseContext, slot: string): Promise<void> {
+  const claim = ctx.own.claims.get(slot);
+  if (!claim || claim.metadata.deletionTimestamp !== undefined) return;
+  const volume = claim.spec?.volumeName;
+  if (volume && object.spec.onDelete !== "Retain") await releaseVolume(ctx, volume);
+  await ctx.own.claims.delete(slot);
 }
 
 async function keepInstance(
@@ -64,7 +74,7 @@ async function keepInstance(
   await keepClaim(object, ctx, { name, slot, systemId: record?.published.systemId });
   const pod = ctx.own.pods.get(slot);
   const version = versionFor(name, plan, spec.version);
-  const recipe = recipeOf(object, version);
+  const recipe = recipeOf(object, { version, record });
   if (pod && isStuck(pod, recipe)) {
     await ctx.own.pods.delete(slot);
     ctx.event("Normal", "InstanceReplaced", `${name}: it could not start as its older spec said`);

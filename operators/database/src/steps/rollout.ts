@@ -14,7 +14,7 @@ export async function rollOut(
   { version, access }: { readonly version: string; readonly access: AgentAccess | undefined },
 ): Promise<string | undefined> {
   const { object, instances } = observed;
-  const wanted = digestOf(recipeOf(object, version));
+  const wanted = digestOf(recipeOf(object, { version, record: observed.record }));
   const reasonFor = ({ pod, report }: InstanceView): string | undefined => {
     if (pod?.template !== wanted) return "its pod is made from an older spec";
     const waiting = report?.pendingRestart ?? [];

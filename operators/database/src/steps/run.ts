@@ -1,6 +1,7 @@
 /** One look at everything, and what follows for the instances: who they are, what they run, what they are told. */
 import { fail, type Outcome, waiting } from "keelson";
 import type { AgentCall } from "../agent/wire.ts";
+import type { DatabaseBackupObject } from "../api/backup.ts";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { planMembers } from "../decide/members.ts";
@@ -12,15 +13,15 @@ import {
   type Readiness,
   readinessOf,
 } from "../decide/report.ts";
-import { planRestore, type RestorePlan } from "../decide/restore-in-place.ts";
+import { planRestore, type RestorePlan, type RestoreView } from "../decide/restore-in-place.ts";
 import type { UpgradePlan } from "../decide/upgrade.ts";
-import type { LeaseRecord } from "../ha/state.ts";
+import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
 import { type AgentAccess, observe, readRecord } from "../observe/observe.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { policyFor } from "../resources/lease.ts";
 import { databaseName, instanceKey, instanceName } from "../resources/names.ts";
-import { restoreSource } from "../resources/store.ts";
+import { isStoredIn, restoreSource, type StorePlace, storeOf } from "../resources/store.ts";
 import { keepCertificates } from "./certificates.ts";
 import { keepInstances } from "./instances.ts";
 import { applyNames, applyObjects, applyPolicy } from "./objects.ts";
@@ -97,8 +98,11 @@ export async function runInstances(
     whole: readiness.ready && isWhole(object, reports) && plan.report?.phase !== "Upgrading",
     primary: primary?.name,
     version: plan.version,
-    backups: [...ctx.own.backups.list(), ...(ctx.read.inPlaceBackup ? [ctx.read.inPlaceBackup] : [])].filter(
-      ({ spec }) => spec.database === database.name,
+    ...reachable(
+      storeOf(object, dataUidOf(record, object)),
+      [...ctx.own.backups.list(), ...(ctx.read.inPlaceBackup ? [ctx.read.inPlaceBackup] : [])].filter(
+        ({ spec }) => spec.database === database.name,
+      ),
     ),
     before: object.status?.restore,
   });
@@ -126,6 +130,17 @@ export async function runInstances(
     }
   }
   return { observed, record, primary, access, plan, restoring, readiness, reports, authority: trust.bundle };
+}
+
+/** Instances reach those that lie where they put their own. */
+function reachable(
+  place: StorePlace | undefined,
+  all: readonly DatabaseBackupObject[],
+): Pick<RestoreView, "backups" | "elsewhere"> {
+  const { here = [], elsewhere = [] } = Object.groupBy(all, (each) =>
+    isStoredIn(place, each) ? "here" : "elsewhere",
+  );
+  return { backups: here, elsewhere: elsewhere.map(({ metadata }) => metadata.name) };
 }
 
 function namesOf(

@@ -4,19 +4,25 @@ import type { DatabaseObject } from "../api/database.ts";
 import { type AgentAccess, askAgent } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
-import { nameInStore } from "../resources/store.ts";
+import { isStoredIn, nameInStore, type StorePlace } from "../resources/store.ts";
 
 /** Returns the newest due time that is dealt with. */
 export async function keepSchedule(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  agent: { readonly instance: string | undefined; readonly access: AgentAccess | undefined },
+  agent: {
+    readonly instance: string | undefined;
+    readonly access: AgentAccess | undefined;
+    readonly place: StorePlace | undefined;
+  },
 ): Promise<string | undefined> {
   const { metadata, spec, status } = object;
   const { backup } = spec;
   if (!backup) return undefined;
-  const own = [...ctx.own.backups.entries()].filter(([key]) => key.startsWith("at-"));
-  const sinceMs = Date.parse(metadata.creationTimestamp ?? "");
+  // What lies elsewhere, of other data of this name or in a store of before, is not within reach: it stays.
+  const own = [...ctx.own.backups.entries()].filter(
+    ([key, each]) => key.startsWith("at-") && isStoredIn(agent.place, each),
+  );
   const expired = expiredBackups(
     own.map(([key, { metadata: its, status: is }]) => {
       const takenMs = Date.parse(is?.finishedAt ?? its.creationTimestamp ?? "") || 0;
@@ -24,8 +30,6 @@ export async function keepSchedule(
         key,
         state: is?.phase === "Done" ? "good" : is?.phase === "Failed" ? "failed" : "running",
         takenMs,
-        // A Database of this name from before: what it had may be in its backups alone.
-        of: takenMs < sinceMs ? "earlier" : "present",
       };
     }),
     { count: backup.keep },

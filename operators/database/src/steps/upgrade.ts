@@ -28,8 +28,20 @@ export function upgradePlan(
     backup: backupOf(observed, ctx, attempt),
     before: object.status?.upgrade,
     running: object.status?.version,
+    dataMajor: dataMajorOf(observed),
     nowMs: ctx.clock.now(),
   });
+}
+
+/** Of the data that the record speaks of; while it is lost, of what is there. That of an upgrade on its way is the newer one. */
+function dataMajorOf({ record, instances }: Observed): string | undefined {
+  const { systemId } = record?.published ?? {};
+  const majors = instances.flatMap(({ report }) =>
+    report?.systemId && (systemId === undefined || report.systemId === systemId)
+      ? (report.dataMajor ?? [])
+      : [],
+  );
+  return majors.sort((a, b) => Number(a) - Number(b))[0];
 }
 
 /** The rehearsal of this very upgrade: that of an earlier one says nothing. */

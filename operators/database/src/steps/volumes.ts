@@ -18,6 +18,8 @@ export async function protectVolumes(object: DatabaseObject, ctx: DatabaseContex
   const wanted = object.spec.onDelete === "Delete" ? "released" : "kept";
   for (const [slot, claim] of ctx.own.claims.entries()) {
     const volume = claim.spec?.volumeName;
+    // It was decided when its claim was deleted what becomes of it.
+    if (claim.metadata.deletionTimestamp !== undefined) continue;
     if (!volume || !/^[0-9]+$/.test(slot) || claim.status?.phase !== "Bound" || known.get(volume) === wanted)
       continue;
     if (wanted === "kept") await kept.keep(ctx.client.kind(PersistentVolume), volume, ownerOf(object));

@@ -53,7 +53,7 @@ async function handle(
       return look(application, instance, name);
     case "/backup/remove":
       application.expectStore();
-      application.store.delete(name);
+      application.store.delete(instance.keyInStore(name));
       return undefined;
     default:
       throw new Error(`there is nothing at ${path}`);
@@ -71,14 +71,14 @@ function begin(application: SimPostgres, instance: SimInstance, name: string): B
   void instance.sleep(takesMs).then(() => {
     if (instance.backup !== name) return;
     instance.backup = undefined;
-    if (!application.isStoreDown) application.store.set(name, { log, timeline });
+    if (!application.isStoreDown) application.store.set(instance.keyInStore(name), { log, timeline });
   });
   return { name, phase: "Running", message: "the data is copied" };
 }
 
 function look(application: SimPostgres, instance: SimInstance, name: string): BackupJob | null {
   application.expectStore();
-  const found = application.store.get(name);
+  const found = application.store.get(instance.keyInStore(name));
   if (!found)
     return instance.backup === name ? { name, phase: "Running", message: "the data is copied" } : null;
   const at = new Date(application.parts.clock.now()).toISOString();

@@ -38,7 +38,7 @@ export class SimPostgres implements Application, Surroundings {
   readonly chance = new Chance(1);
   readonly pods = new Set<SimInstance>();
   readonly violations: string[] = [];
-  /** By name; what the store of backups holds. */
+  /** By folder and name; what the store of backups holds. */
   readonly store = new Map<string, StoredBackup>();
   /** Nothing can be read from the store, or written to it. */
   isStoreDown = false;

@@ -150,6 +150,23 @@ const restored = anywhere({
   },
 });
 
+/** To one that may be older than the Database itself, which took its data over. */
+const restoredToOldest = anywhere({
+  name: "edit: restored in place to the oldest backup",
+  weight: 0.5,
+  choose: (random) => ({ id: anything(random) }),
+  begin: async (world, { id }) => {
+    const { namespace } = world.subject.ref;
+    const { items } = await world.client.kind(DatabaseBackup).list({ namespace });
+    const [oldest] = items
+      .filter(({ status }) => status?.phase === "Done")
+      .sort((a, b) => ((a.status?.finishedAt ?? "") < (b.status?.finishedAt ?? "") ? -1 : 1));
+    if (!oldest) return;
+    world.notes.set("mayHaveLost", true);
+    await change(world, { restoreInPlace: { id, backup: oldest.metadata.name } });
+  },
+});
+
 /** A role whose Secret comes late, or holds another password than before. */
 const roleAdded = anywhere({
   name: "edit: a role whose Secret is missing",
@@ -275,6 +292,7 @@ export const edits: readonly Edit[] = [
   flipped,
   roleAdded,
   restored,
+  restoredToOldest,
   backedUp,
   deleted,
   orphaned,

@@ -49,6 +49,37 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "edit: changed and taken back", with: { instances: 5, afterMs: 40_000 } },
     ],
   },
+  "a Database that was made again is restored to a backup of the one before": {
+    beginning: "three instances with backups",
+    seed: 613,
+    steps: [
+      { atMs: 0, do: "edit: a backup is asked for", with: { name: "asked" } },
+      { atMs: 30_000, do: "edit: deleted with its dependents left alone, and made again" },
+      { atMs: 150_000, do: "edit: restored in place to the oldest backup", with: { id: "1" } },
+      { atMs: 210_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
+    ],
+  },
+  "the Lease and the status are lost while a newer version is asked for, and instances run what wrote their data":
+    {
+      beginning: "three instances",
+      seed: 700,
+      steps: [
+        { atMs: 0, do: "edit: a newer major version whose rehearsal fails", forMs: 90_000 },
+        { atMs: 20_000, do: "operator: stopped for a while", forMs: 5_000 },
+        { atMs: 21_000, do: "by hand: the Lease is deleted" },
+        { atMs: 21_000, do: "by hand: the status is wiped" },
+        { atMs: 22_000, do: "operator: killed" },
+      ],
+    },
+  "the Lease is deleted while agents do not reach it, and the primary goes on": {
+    beginning: "three instances, each must acknowledge",
+    seed: 211_000_122,
+    steps: [
+      { atMs: 4_900, do: "line: a pod from everyone", forMs: 32_300, with: { which: 0.273, how: "dropped" } },
+      { atMs: 8_400, do: "agents: the API server is gone", forMs: 98_400, with: { how: "slow" } },
+      { atMs: 24_900, do: "by hand: the Lease is deleted" },
+    ],
+  },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,

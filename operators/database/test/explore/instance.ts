@@ -53,6 +53,11 @@ class VolumeDisk implements Disk {
   }
 }
 
+/** Pods mount the store where they like: folders are told by their names. */
+export function keyInStore(directory: string, name: string): string {
+  return `${directory.slice(directory.lastIndexOf("/") + 1)}/${name}`;
+}
+
 export class SimInstance implements SimulatedProcess, ServerPod {
   readonly name: string;
   readonly uid: string;
@@ -114,7 +119,13 @@ export class SimInstance implements SimulatedProcess, ServerPod {
 
   backupLog(name: string): readonly Entry[] | undefined {
     this.#app.expectStore();
-    return this.#app.store.get(name)?.log;
+    return this.#app.store.get(this.keyInStore(name))?.log;
+  }
+
+  /** What is called so in the folder of this instance's backups. */
+  keyInStore(name: string): string {
+    const { store } = this.#settings;
+    return keyInStore(store && "directory" in store ? store.directory : "", name);
   }
 
   /** The lease is looked at before anything is done with a server that runs. */
@@ -286,7 +297,8 @@ export class SimInstance implements SimulatedProcess, ServerPod {
 
   report(): InstanceReport {
     const { agent, server } = this;
-    const { data } = agent.local;
+    const { data, major } = agent.local;
+    const dataMajor = data && (data.major ?? major);
     const status = agent.status();
     const replication = status.role === "primary" ? agent.replication : undefined;
     const version = this.#start.container.image?.split(":").at(-1) ?? "";
@@ -294,6 +306,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
       ...status,
       epoch: agent.record?.epoch,
       systemId: data?.systemId,
+      ...(dataMajor !== undefined && { dataMajor }),
       timeline: data?.timeline,
       lastWords: "",
       pendingRestart: server.pendingRestart,

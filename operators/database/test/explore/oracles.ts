@@ -1,11 +1,12 @@
 /** What must hold for a Database, beside what must hold for anything. */
 import { clientName, type Oracle, operatorName, type World } from "@keelson/testing";
+import type { DatabaseBackupObject } from "../../src/api/backup.ts";
 import { conditions, reasons } from "../../src/api/conditions.ts";
 import { labels } from "../../src/api/names.ts";
 import type { Entry } from "../simulation/server.ts";
 import { acknowledgedIn, settled } from "./acknowledged.ts";
 import { dataOf, type Files, type SimPostgres } from "./application.ts";
-import type { SimInstance } from "./instance.ts";
+import { keyInStore, type SimInstance } from "./instance.ts";
 import { specOf, statusOf } from "./scene.ts";
 
 type DatabaseOracle = Oracle<SimPostgres>;
@@ -164,12 +165,16 @@ const backupsAreWhole: DatabaseOracle = {
     const resource = "database.keelson.dev/databasebackups";
     world.stored.subscribe(resource, ({ object }) => {
       const { name } = object.metadata;
-      const { phase } = (object.status ?? {}) as { readonly phase?: string };
+      const { phase, location } = (object.status ?? {}) as NonNullable<DatabaseBackupObject["status"]>;
       if (phase === undefined && !before.has(name)) before.set(name, new Map(acknowledgedIn(world)));
-      const [wanted, found] = [before.get(name), world.application.store.get(name)];
-      if (phase !== "Done" || !wanted || !found || world.notes.get("mayHaveLost") === true) return;
-      if (specOf(world.primary)?.durability === "async") return;
+      const wanted = before.get(name);
+      if (phase !== "Done" || !wanted) return;
       before.delete(name);
+      const place = keyInStore(location?.directory ?? "", location?.name ?? "");
+      const found = world.application.store.get(place);
+      if (!found) return world.violate("a backup has everything from before it", `there is no ${place}`);
+      if (world.notes.get("mayHaveLost") === true) return;
+      if (specOf(world.primary)?.durability === "async") return;
       const data = settled(dataOf(found.log), wanted);
       const lost = [...wanted].find(([key, value]) => data.get(key) !== value);
       if (lost)
@@ -177,6 +182,18 @@ const backupsAreWhole: DatabaseOracle = {
           "a backup has everything from before it",
           `${name} has ${lost[0]}=${data.get(lost[0])}, acknowledged was ${lost[1]}`,
         );
+    });
+  },
+};
+
+/** Whoever made it: a restore that begins finds the backup that it names. */
+const backupsAreFound: DatabaseOracle = {
+  name: "a restore in place finds its backup",
+  attach: (world) => {
+    world.stored.subscribe(world.subject.resource, () => {
+      const { message = "" } = statusOf(world.primary).restore ?? {};
+      if (message.startsWith("there is no backup"))
+        world.violate("a restore in place finds its backup", message);
     });
   },
 };
@@ -211,5 +228,6 @@ export const oracles: readonly DatabaseOracle[] = [
   lossIsTold,
   dataIsThere,
   backupsAreWhole,
+  backupsAreFound,
   lastBackup,
 ];

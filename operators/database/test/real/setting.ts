@@ -71,7 +71,7 @@ export class Setting {
       socketDirectory: join(directory, "run"),
       describe: async () => ({
         systemId: (await engine.inspect()).data?.systemId ?? "",
-        ...{ timeline: 1, version: this.major },
+        ...{ timeline: 1, version: this.major, dataBytes: 0 },
       }),
     });
     await backups.start({ name: "first", uid: "1" });

@@ -9,6 +9,8 @@ export interface Story {
   readonly durability?: Policy["durability"];
   /** How long faults come. */
   readonly troubleMs?: number;
+  /** Instances are taken out of the policy and back into it: they leave and come without a word to the primary. */
+  readonly membersChange?: boolean;
 }
 
 export interface Outcome {
@@ -32,7 +34,7 @@ export async function explore(story: Story): Promise<Outcome> {
   while (world.nowMs < untilMs) {
     await world.advance(chance.between(50, 6_000));
     const pod = chance.isTrue(0.5) ? world.pod(world.record.holder || "db-0") : chance.pick(world.pods);
-    const kind = chance.pick(kinds);
+    const kind = chance.pick(story.membersChange ? ([...kinds, "members", "members"] as const) : kinds);
     faults.push(`${(world.nowMs / 1_000).toFixed(1)} ${kind} ${pod.name}`);
     world.log(pod.name, `FAULT ${kind}`);
     if (kind === "switchover") world.policy({ switchover: { id: String(++switchovers) } });
@@ -87,7 +89,11 @@ const kinds = [
 ] as const;
 
 /** Breaks something, and returns what repairs it. */
-function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "switchover">): () => void {
+function inflict(
+  world: World,
+  pod: Pod,
+  kind: Exclude<(typeof kinds)[number], "switchover"> | "members",
+): () => void {
   const everybody = [...world.pods.map(({ name }) => name), "api"].filter((name) => name !== pod.name);
   switch (kind) {
     case "kill":
@@ -155,6 +161,11 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
         pod.kill();
         pod.start();
       };
+    }
+    case "members": {
+      const everyone = world.pods.map(({ name }) => name);
+      world.policy({ instances: everyone.filter((name) => name !== pod.name) });
+      return () => world.policy({ instances: everyone });
     }
     case "forget":
       world.forgetRecord();

@@ -44,5 +44,5 @@ process.exitCode = total.broken === 0 ? 0 : 1;
 /** What a seed's story is about: most commits wait for a majority, and most databases have three instances. */
 function storyOf(number: number) {
   const durability = (["quorum", "quorum", "all", "async"] as const)[number % 4] ?? "quorum";
-  return { seed: number, durability, instances: number % 5 === 0 ? 5 : 3 };
+  return { seed: number, durability, instances: number % 5 === 0 ? 5 : 3, membersChange: number % 3 === 0 };
 }

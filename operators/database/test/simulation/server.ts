@@ -64,6 +64,8 @@ export interface Data {
   readonly major?: string | undefined;
   /** What was there before the last restore in place. */
   readonly before?: readonly Entry[];
+  /** Which one that was. */
+  readonly request?: string;
 }
 
 type Settings = Readonly<{ [name: string]: string }>;
@@ -436,22 +438,30 @@ export class SimulatedServer implements Engine {
   }
 
   /** What is there now is kept for undo. What cannot be had leaves it as it was. */
-  async restoreInPlace({ backup, undo, epoch }: Parameters<Engine["restoreInPlace"]>[0]): Promise<string> {
+  async restoreInPlace(options: Parameters<Engine["restoreInPlace"]>[0]): Promise<string> {
+    const { backup, undo, epoch } = options;
     await this.stop("fast");
     await this.#take(5_000);
     this.#expectRoom();
     const { data } = this;
     if (!data || this.#pod.disk.isCorrupt) throw new Error("there is no data that can be read");
+    const request = `${options.id}@${options.since}`;
+    const message = undo ? "what was there before is back" : `restored from ${backup}`;
+    if (data.request === request) {
+      data.timelineEpoch = epoch;
+      return message;
+    }
     const log = undo ? data.before : backup === undefined ? undefined : this.#pod.backupLog?.(backup);
     if (!log)
       throw new Error(undo ? "nothing is kept from before a restore" : `there is no backup ${backup}`);
     const { timeline } = data;
     this.data = {
       ...data,
-      ...{ log: [...log], timeline: timeline + 1, timelineEpoch: epoch, kind: "primary", before: data.log },
+      ...{ log: [...log], timeline: timeline + 1, timelineEpoch: epoch, kind: "primary" },
+      ...{ before: data.log, request },
     };
     this.forkPosition = log.length;
-    return undo ? "what was there before is back" : `restored from ${backup}`;
+    return message;
   }
 
   /** Shared files make data useless that an upgrade has begun to work on. */
@@ -466,8 +476,12 @@ export class SimulatedServer implements Engine {
       if (link && this.#world.chance.isTrue(0.5)) this.data = undefined;
       throw new Error("pg_upgrade failed");
     }
-    const systemId = String(BigInt(data.systemId) + 1n);
     const { major } = this.#pod;
+    if (major !== undefined && data.major === major) {
+      data.timelineEpoch = epoch;
+      return "it was done before";
+    }
+    const systemId = String(BigInt(data.systemId) + 1n);
     this.data = { systemId, log: [...data.log], timeline: 1, timelineEpoch: epoch, kind: "primary", major };
     this.forkPosition = 0;
     return `upgraded to ${major}`;

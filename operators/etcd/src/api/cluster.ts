@@ -23,6 +23,10 @@ const member = z.object({
     .string()
     .optional()
     .describe("The volume that holds its data; another one means that the data is gone."),
+  removed: z
+    .boolean()
+    .optional()
+    .describe("etcd no longer counts it among its members, and never will again."),
   message: z.string().optional().describe("Why it leaves, or what is wrong with it."),
 });
 

@@ -9,9 +9,12 @@ export const annotations = {
   initialClusterState: "etcd.keelson.dev/initial-cluster-state",
   /** On a pod, read by its container at every start: etcd's flag of that name, set during a recovery only. */
   forceNewCluster: "etcd.keelson.dev/force-new-cluster",
-  /** On a claim: the UID of the EtcdCluster whose data it holds. It outlives the cluster. */
+  /** On a claim: the UID of the EtcdCluster whose data it holds. It outlives the cluster. On the peers' Service, too. */
   clusterUid: "etcd.keelson.dev/cluster-uid",
-  /** On a claim: etcd's own ID of the cluster whose data it holds. */
+  /**
+   * On a claim: etcd's own ID of the cluster whose data it holds. On the peers' Service: of the cluster that was formed.
+   * Where the status and all claims are gone, it alone tells a lost cluster from one that was never formed.
+   */
   clusterId: "etcd.keelson.dev/cluster-id",
   /** On a claim: etcd's own ID of the member whose data it holds. */
   memberId: "etcd.keelson.dev/member-id",

@@ -89,7 +89,7 @@ function seedStep(o: Observed, seed: ObservedMember, template: ReturnType<typeof
 }
 
 /** Why the spec can never run, as a sentence. */
-export function specProblem(o: Observed): string | undefined {
+function specProblem(o: Observed): string | undefined {
   if (o.cluster.name.length > longestName) {
     return `the name ${o.cluster.name} is too long: members and services are named after it, so it may have ${longestName} characters`;
   }

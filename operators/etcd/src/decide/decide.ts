@@ -2,11 +2,12 @@
 import { compareVersions } from "@keelson/kit";
 import { reasons } from "../api/conditions.ts";
 import { hex } from "../engine/etcd.ts";
+import { versionProblem } from "../engine/version.ts";
 import type { Observed } from "../observe/observed.ts";
 import { peerScheme } from "../resources/names.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import { authentication, lockedOut, secretMissing } from "./access.ts";
-import { bootstrap, specProblem } from "./bootstrap.ts";
+import { bootstrap } from "./bootstrap.ts";
 import type { Decision, Policy } from "./decision.ts";
 import { changedClaim, changedPod } from "./drift.ts";
 import { namesOf } from "./facts.ts";
@@ -43,15 +44,16 @@ const policies: readonly Policy[] = [
   bootstrap,
   untemplated,
   hibernation,
+  // The spec reaches a member that cannot run, the survivor of a recovery as well.
+  stuckMembers,
+  stuckPods,
+  stuckVolume,
   recovering,
   // Every member that can run gets a pod that starts correctly. Nothing here changes the membership.
   unsignedClaim,
   unmarkedVoter,
   endedPods,
   rollbackWithoutQuorum,
-  stuckMembers,
-  stuckPods,
-  stuckVolume,
   missingPods,
   quorumLoss,
   misinformedLearner,
@@ -136,10 +138,12 @@ function otherScheme(o: Observed): Decision | undefined {
 
 /** Members that were rediscovered by their volumes need a template. */
 function untemplated(o: Observed): Decision | undefined {
-  if (o.status.template) return undefined;
-  const problem = specProblem(o);
+  if (o.status.template || o.members.length === 0) return undefined;
+  // What runs on the volumes counts, whatever the spec asks for: that is for the rollout to refuse.
+  const version = versionOf(o);
+  const problem = versionProblem(version);
   if (problem !== undefined) return { do: "refuse", reason: reasons.specRefused, message: problem };
-  const template = templateOf(recipeOf(o, versionOf(o)));
+  const template = templateOf(recipeOf(o, version));
   return {
     do: "record",
     status: { template, members: o.members.map(({ record }) => ({ ...record, template: template.hash })) },
@@ -163,7 +167,8 @@ function hibernation(o: Observed): Decision | undefined {
     const members = running.map(({ record }) => record.name);
     return { do: "deletePods", members, reason, message: `${namesOf(running)}: stopped, its data is kept` };
   }
-  if (o.members.some(({ pod }) => pod)) return { do: "wait", reason, message: "the members are stopping" };
+  const stopping = o.members.filter(({ pod }) => pod);
+  if (stopping.length > 0) return { do: "wait", reason, message: `${namesOf(stopping)}: stopping` };
   return {
     do: "nothing",
     reason: reasons.hibernated,

@@ -25,9 +25,16 @@ export function isHealthy({ pod, status }: ObservedMember): boolean {
 
 /** Healthy for long enough that its peers count on it. */
 export function isSettled(o: Observed, member: ObservedMember): boolean {
-  const ageMs = o.nowMs - (member.pod?.readyChangedMs ?? o.nowMs);
-  // A time far ahead means that the clock was set back: nobody would wait an hour for that.
-  return isHealthy(member) && (ageMs >= settleMs || ageMs < -settleMs);
+  return isHealthy(member) && unchangedMs(o, member) >= settleMs;
+}
+
+/**
+ * For how long its pod has been ready, or not. A time far ahead means that the clock was set back: nobody would wait an
+ * hour for that.
+ */
+export function unchangedMs(o: Observed, { pod }: ObservedMember): number {
+  const ageMs = o.nowMs - (pod?.readyChangedMs ?? o.nowMs);
+  return ageMs < -settleMs ? Number.POSITIVE_INFINITY : ageMs;
 }
 
 export function leaderOf(o: Observed): ObservedMember | undefined {
@@ -68,9 +75,9 @@ export function canRemove(o: Observed, member: ObservedMember): boolean {
  * quorum nobody knows whether etcd still counts it.
  */
 export function needsPod(o: Observed, member: ObservedMember): boolean {
-  const { phase, id } = member.record;
+  const { phase, id, removed } = member.record;
   if (phase === "Voter" || phase === "Learner") return true;
-  if (phase !== "Leaving" || id === undefined) return false;
+  if (phase !== "Leaving" || id === undefined || removed) return false;
   return o.list === undefined || (member.entry?.learner === false && !canRemove(o, member));
 }
 
@@ -114,6 +121,7 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   if (claim.lost) return "its volume is lost";
   if (claim.deleting) return "its volume is being deleted";
   const diagnosis = diagnosisOf(member);
+  if (diagnosis === "removed") return "etcd no longer counts it among its members";
   // A member that reached nobody at its first start said the same, and has data since: only the present container counts.
   if (diagnosis === "empty" && !member.pod?.running && startedBefore(member)) return "its volume is empty";
   // Under an untested template it may be the template that cannot read the data.
@@ -121,8 +129,8 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
 }
 
 /**
- * Its template is known to work: that of the last rollout, or one from which another member serves. One from which there
- * is no way back counts as well: no other template can help the member.
+ * Its template is known to work: that of the last rollout, one with the same etcd, or one from which another member
+ * serves. One from which there is no way back counts as well: no other template can help the member.
  */
 function isTested(o: Observed, member: ObservedMember): boolean {
   const { rollout, template } = o.status;
@@ -130,9 +138,14 @@ function isTested(o: Observed, member: ObservedMember): boolean {
   if (!pod) return false;
   return (
     pod.template === template?.hash ||
-    (pod.template === rollout?.hash && !isReversible(o)) ||
+    (pod.template === rollout?.hash && (isSameEtcd(rollout, template) || !isReversible(o))) ||
     o.members.some((other) => other !== member && other.pod?.template === pod.template && mayServe(other))
   );
+}
+
+/** What reads the data is the same: other settings, resources or nodes do not make data unreadable. */
+function isSameEtcd(a: Template, b: Template | undefined): boolean {
+  return a.recipe.version === b?.recipe.version && a.recipe.image === b.recipe.image;
 }
 
 /**

@@ -4,7 +4,7 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, namesOf, obstacleOf } from "./facts.ts";
+import { dataLoss, namesOf, obstacleOf, templateFor } from "./facts.ts";
 
 /** The revision of a survivor that does not answer. */
 const unknown = "unknown";
@@ -12,7 +12,11 @@ const unknown = "unknown";
 const graceMs = 30_000;
 export function quorumLoss(o: Observed): Decision | undefined {
   if (o.list || o.status.clusterId === undefined) return undefined;
-  const counted = o.members.filter(({ record }) => record.phase === "Voter" || record.phase === "Leaving");
+  const counted = o.members.filter(
+    (member) =>
+      (member.record.phase === "Voter" || (member.record.phase === "Leaving" && !member.record.removed)) &&
+      !isLearner(member),
+  );
   const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
   const survivors = counted.filter((member) => !lost.includes(member));
   const strangers = o.unknownMembers.filter(({ learner }) => !learner);
@@ -25,10 +29,19 @@ export function quorumLoss(o: Observed): Decision | undefined {
     ),
   ].join("; ");
   if (survivors.length === 0) {
-    const message = `no data is left (${losses}); make a new cluster with spec.restoreFrom`;
+    const learners = o.members.filter((member) => isLearner(member) && dataLoss(o, member) === undefined);
+    const left = learners.length === 0 ? "no data is left" : "no voter has its data";
+    // etcd cannot be forced to go on from a learner; what it has can only be saved by hand.
+    const copy = learners.length === 0 ? "" : `; the learner ${namesOf(learners)} may have a part of it`;
+    const message = `${left} (${losses || "no claim of a member is there"}); make a new cluster with spec.restoreFrom${copy}`;
     return { do: "refuse", reason: reasons.allDataLost, message };
   }
   return permanent(o, survivors, losses);
+}
+
+/** A record may call it a voter that was made from a claim alone: then its own word counts. */
+function isLearner({ record, status, progress }: ObservedMember): boolean {
+  return record.phase === "Learner" || (status ?? progress)?.learner === true;
 }
 
 /** A majority still has its data: quorum will return by itself. Membership is not touched. */
@@ -170,6 +183,8 @@ export function recovering(o: Observed): Decision | undefined {
       message: `the survivor ${recovery.survivor} is gone`,
     };
   }
+  const loss = dataLoss(o, survivor);
+  if (loss !== undefined) return withoutSurvivor(o, recovery, loss);
   switch (recovery.phase) {
     case "Stopping":
       return stopAll(o, survivor, recovery);
@@ -182,6 +197,19 @@ export function recovering(o: Observed): Decision | undefined {
 
 type Recovery = NonNullable<Observed["status"]["recovery"]>;
 const reason = reasons.recovering;
+
+/** Before anything was set aside another survivor can be proposed; after that there is none. */
+function withoutSurvivor(o: Observed, { survivor, phase }: Recovery, loss: string): Decision {
+  const isOpen = phase === "Stopping" && o.members.every(({ claim }) => !claim?.fenced);
+  const message = `the survivor ${survivor} is lost: ${loss}`;
+  if (isOpen) return { do: "record", status: { recovery: undefined }, reason, message };
+  const kept = "the volumes that were set aside are kept";
+  return {
+    do: "refuse",
+    reason: reasons.allDataLost,
+    message: `no data is left (${message}; ${kept}); make a new cluster with spec.restoreFrom`,
+  };
+}
 
 function stopAll(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
   const running = o.members.filter(
@@ -198,7 +226,8 @@ function stopAll(o: Observed, survivor: ObservedMember, recovery: Recovery): Dec
       message: `${namesOf(running)}: stopped for the recovery`,
     };
   }
-  if (o.members.some(({ pod }) => pod)) return { do: "wait", reason, message: "the members are stopping" };
+  const stopping = o.members.filter(({ pod }) => pod);
+  if (stopping.length > 0) return { do: "wait", reason, message: `${namesOf(stopping)}: stopping` };
   const open = o.members.find(
     (member) => member !== survivor && member.claim && !member.claim.fenced && !member.claim.deleting,
   );
@@ -231,7 +260,7 @@ function force(o: Observed, survivor: ObservedMember, recovery: Recovery): Decis
       message: `${name} leads a cluster of its own`,
     };
   }
-  return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+  return { do: "wait", reason, message: `${described([survivor])} is starting`, recheckMs: 500 };
 }
 
 function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
@@ -242,7 +271,7 @@ function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recover
   }
   if (!pod) return podFor(o, survivor, "again", `${name} starts as usual`);
   if (pod.forceNewCluster || !o.list)
-    return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+    return { do: "wait", reason, message: `${described([survivor])} is starting`, recheckMs: 500 };
   return {
     do: "record",
     status: { recovery: undefined },
@@ -259,8 +288,11 @@ function usedAgain({ revision }: Recovery): string {
 }
 
 function podFor(o: Observed, survivor: ObservedMember, mode: "force" | "again", message: string): Decision {
-  const { template } = o.status;
+  const template = templateFor(o, survivor.record);
   if (!template) return { do: "wait", reason, message };
-  const pods = [{ member: survivor.record.name, template, start: { mode }, role: "voter" as const }];
+  const { hash, recipe } = template;
+  const pods = [
+    { member: survivor.record.name, template: { hash, recipe }, start: { mode }, role: "voter" as const },
+  ];
   return { do: "createPods", pods, reason, message };
 }

@@ -5,13 +5,14 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { namesOf, needsPod } from "./facts.ts";
+import { dataLoss, namesOf, needsPod } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
 /**
  * A member whose pod Kubernetes cannot run (no node fits, no image, no end of crashes) disturbs nobody when its pod is
- * replaced. So a corrected spec is not tried first and waits for nobody; the members that run follow in a rollout.
+ * replaced. So a corrected spec is not tried first and waits for nobody; the members that run follow in a rollout. One
+ * whose data is lost is not helped by any spec.
  */
 export function stuckMembers(o: Observed): Decision | undefined {
   const { template, rollout } = o.status;
@@ -22,7 +23,11 @@ export function stuckMembers(o: Observed): Decision | undefined {
   // It failed, and the members are on their way back from it.
   if (rollout?.rollback !== undefined && target.hash === rollout.hash) return undefined;
   const stuck = o.members.filter(
-    (member) => needsPod(o, member) && isStuck(member, rollout) && member.record.template !== target.hash,
+    (member) =>
+      needsPod(o, member) &&
+      isStuck(member, rollout) &&
+      member.record.template !== target.hash &&
+      dataLoss(o, member) === undefined,
   );
   if (stuck.length === 0) return undefined;
   const members = o.members.map((member) =>

@@ -19,6 +19,7 @@ import {
   ordinalOf,
 } from "../resources/names.ts";
 import { ownersOf } from "../resources/owners.ts";
+import { formedClusterId } from "../resources/services.ts";
 import { type Answers, ask, type Dial, type Passwords } from "./ask.ts";
 import { claimView } from "./claim-view.ts";
 import { largestNode, type NodeView, nodeViews } from "./nodes.ts";
@@ -78,7 +79,9 @@ export async function observe(
   );
   const earlierVolumes = earlierVolumesOf(object, claims);
   const clusterId =
-    before.clusterId ?? (earlierVolumes.length === 0 ? rememberedClusterId(claims) : undefined);
+    before.clusterId ??
+    (earlierVolumes.length === 0 ? rememberedClusterId(claims) : undefined) ??
+    formedClusterId(cluster, ctx.own.peers.get());
   // The list of another cluster says nothing about this one.
   const list =
     answers.list && (clusterId === undefined || hex(answers.list.clusterId) === clusterId)

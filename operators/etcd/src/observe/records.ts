@@ -44,9 +44,11 @@ function refreshed(record: Member, { cluster, claims, list, templates }: RecordS
   if (entry) {
     next.id = hex(entry.id);
     if (record.phase !== "Leaving") next.phase = entry.learner ? "Learner" : "Voter";
-  } else if (list && record.id !== undefined && record.phase !== "Leaving") {
+  } else if (list && record.id !== undefined) {
+    // Stored: when the quorum is lost after this, nobody says so any more, and the others must not wait for its vote.
+    next.removed = true;
+    if (record.phase !== "Leaving") next.message = "etcd no longer counts it among its members";
     next.phase = "Leaving";
-    next.message = "etcd no longer counts it among its members";
   }
   return next;
 }

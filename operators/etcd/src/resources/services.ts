@@ -1,12 +1,18 @@
 /** Two services: one that names every member, ready or not, and one for clients. */
-import type { Desired } from "keelson";
+import type { Desired, ObjectMeta } from "keelson";
 import type { Service } from "keelson/kinds";
+import { annotations } from "../api/names.ts";
 import { type ClusterName, clientPort, peerPort, selectorLabels, voterLabels } from "./names.ts";
 
-/** Peers must find each other before anyone is ready. */
-export function peerService(cluster: ClusterName): Desired<typeof Service> {
+/** Peers must find each other before anyone is ready. It keeps the ID of the cluster that was formed. */
+export function peerService(cluster: ClusterName, clusterId?: string): Desired<typeof Service> {
+  const formed = { [annotations.clusterUid]: cluster.uid, [annotations.clusterId]: clusterId ?? "" };
   return {
-    metadata: { name: cluster.name, labels: selectorLabels(cluster) },
+    metadata: {
+      name: cluster.name,
+      labels: selectorLabels(cluster),
+      ...(clusterId === undefined ? {} : { annotations: formed }),
+    },
     spec: {
       clusterIP: "None",
       publishNotReadyAddresses: true,
@@ -17,6 +23,15 @@ export function peerService(cluster: ClusterName): Desired<typeof Service> {
       ],
     },
   };
+}
+
+/** The ID that the service keeps, where it is of this very cluster and not of one that had its name before. */
+export function formedClusterId(
+  { uid }: ClusterName,
+  service: { readonly metadata: ObjectMeta } | undefined,
+): string | undefined {
+  const kept = service?.metadata.annotations ?? {};
+  return kept[annotations.clusterUid] === uid ? kept[annotations.clusterId] : undefined;
 }
 
 export function clientService(cluster: ClusterName): Desired<typeof Service> {

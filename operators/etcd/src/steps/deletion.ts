@@ -22,12 +22,15 @@ export async function finalize(
   const unfinished = await finalBackup(cluster, ctx);
   if (unfinished) {
     // A backup needs a cluster that serves, whatever state it was deleted in.
-    const { spec } = cluster;
+    // The version that runs will do: one that cannot be reached, or takes a rollout, would only be in the way.
+    const { spec, status = {} } = cluster;
+    const { version } = status.rollout?.recipe ?? status.template?.recipe ?? spec;
     const kept = {
       ...spec,
       paused: false,
       hibernate: false,
-      size: cluster.status?.members?.length || spec.size,
+      version,
+      size: status.members?.length || spec.size,
     };
     const outcome = await pass({ ...cluster, spec: kept }, ctx);
     if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) ctx.recheck(outcome.recheckMs);
@@ -103,8 +106,11 @@ async function finalBackup(cluster: EtcdClusterObject, ctx: EtcdContext): Promis
         `nothing is removed, because the final backup ${name} failed: ${backup.status.failure?.message}; ` +
           "delete that EtcdBackup to try again, or change or remove spec.deletion.finalBackup",
       );
-    default:
-      return waiting(reason, `nothing is removed before the final backup ${name} is done`);
+    default: {
+      const message = backup.status?.conditions?.find(({ type }) => type === "Ready")?.message;
+      const state = message === undefined ? "" : `: ${message}`;
+      return waiting(reason, `nothing is removed before the final backup ${name} is done${state}`);
+    }
   }
 }
 

@@ -5,16 +5,16 @@ import type { Observed } from "../observe/observed.ts";
 import { budgetFor } from "../resources/budget.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
 import { clusterName } from "../resources/names.ts";
-import { clientService, peerService } from "../resources/services.ts";
+import { clientService, formedClusterId, peerService } from "../resources/services.ts";
 
 export async function applyServices(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<void> {
   const name = clusterName(cluster);
+  const peers = peerService(name, cluster.status?.clusterId ?? formedClusterId(name, ctx.own.peers.get()));
   // A cluster that is deleted in the foreground loses the service of its clients at once; its members still meet.
-  if (cluster.metadata.deletionTimestamp !== undefined)
-    return void (await ctx.own.peers.apply(peerService(name)));
+  if (cluster.metadata.deletionTimestamp !== undefined) return void (await ctx.own.peers.apply(peers));
   if (!ctx.own.peers.get() || !ctx.own.clients.get())
     ctx.event("Normal", "ServicesMade", `members are found by ${name.name}, clients by ${name.name}-client`);
-  await ctx.own.peers.apply(peerService(name));
+  await ctx.own.peers.apply(peers);
   await ctx.own.clients.apply(clientService(name));
 }
 

@@ -17,6 +17,7 @@ import {
   noPod,
   obstacle,
   pod,
+  record,
   type Special,
   says,
   secondsAgo,
@@ -75,9 +76,47 @@ decisions("members that were rediscovered by their volumes", decide, [
     },
   ],
   [
-    "the version of the spec is unknown",
+    "they go on with the version that they have, though the spec asks for one that nobody knows",
     three({ spec: { version: "2.3.8" }, status: { template: undefined } }),
+    "record Healing: the cluster continues from the volumes that were kept",
+    { status: { template } },
+  ],
+  [
+    "nobody knows which version they have, nor the version of the spec",
+    cluster([voter(0, down, claim({ etcdVersion: undefined }))], {
+      spec: { version: "2.3.8" },
+      status: { template: undefined },
+    }),
     "refuse SpecRefused: etcd 2.3.8 is not supported; set spec.version to a version of 3.4, 3.5, 3.6, 3.7",
+  ],
+]);
+
+const forcing: Special = {
+  status: { recovery: { survivor: "example-0", revision: "1", lost: "nothing", phase: "Forcing" } },
+  quorum: false,
+};
+
+decisions("a recovery whose survivor cannot run", decide, [
+  [
+    "it follows the spec",
+    cluster([unschedulable(voter(0))], { ...forcing, ...change }),
+    "record RollingOut: example-0 cannot run and follows the spec",
+    { status: { rollout: { hash: next.hash }, members: [{ template: next.hash }] } },
+  ],
+  [
+    "it starts from the template that it follows",
+    cluster([voter(0, noPod, record({ template: next.hash }))], {
+      ...forcing,
+      ...change,
+      status: { ...forcing.status, rollout: next },
+    }),
+    "createPods Recovering: example-0 starts and drops the members that are lost",
+    { pods: [{ template: next, start: { mode: "force" } }] },
+  ],
+  [
+    "nothing but a node helps it",
+    cluster([unschedulable(voter(0))], forcing),
+    "wait Recovering: example-0 (Unschedulable: no node fits) is starting",
   ],
 ]);
 
@@ -88,11 +127,7 @@ decisions("hibernation", decide, [
     "deletePods Hibernating: example-0: stopped, its data is kept",
     { members: ["example-0"] },
   ],
-  [
-    "members are stopping",
-    cluster([voter(0, stopping)], asleep),
-    "wait Hibernating: the members are stopping",
-  ],
+  ["members are stopping", cluster([voter(0, stopping)], asleep), "wait Hibernating: example-0: stopping"],
   [
     "all are stopped",
     cluster([voter(0, noPod)], { ...asleep, quorum: false }),

@@ -8,6 +8,7 @@ import {
   down,
   joining,
   leaderless,
+  learner,
   leaving,
   madeFrom,
   metricsOnly,
@@ -15,6 +16,7 @@ import {
   noPod,
   obstacle,
   pod,
+  record,
   type Special,
   says,
   secondsAgo,
@@ -32,6 +34,7 @@ import { decisions } from "./table.ts";
 const without = (members: readonly ObservedMember[], special: Special = {}) =>
   cluster(members, { unavailableSinceMs: secondsAgo(200), ...special, quorum: false });
 const upgraded = templateFor({ version: "3.7.3" });
+const patched = templateFor({ version: "3.6.17" });
 const changed = templateFor({ settings: { snapshotCount: 5 } });
 /** Two of three volumes are gone. */
 const survivor = (special?: Special) =>
@@ -93,11 +96,47 @@ decisions("a cluster without quorum", quorumLoss, [
     "refuse AllDataLost: no data is left (example-0: its data is corrupt); make a new cluster with spec.restoreFrom",
   ],
   [
-    "the only member finds its data corrupt after a change that can be taken back",
+    "the only member finds its data corrupt after an upgrade that can be taken back",
+    without([voter(0, madeFrom(patched), crashed("panic: failed to open database"))], {
+      status: { rollout: patched },
+    }),
+    "wait NoQuorum: waiting for example-0 to answer",
+  ],
+  [
+    "the only member finds its data corrupt after a change of settings: the same etcd reads it",
     without([voter(0, madeFrom(changed), crashed("panic: failed to open database"))], {
       status: { rollout: changed },
     }),
-    "wait NoQuorum: waiting for example-0 to answer",
+    "refuse AllDataLost: no data is left (example-0: its data is corrupt); make a new cluster with spec.restoreFrom",
+  ],
+  [
+    "a cluster was formed, and no member is known any more",
+    without([]),
+    "refuse AllDataLost: no data is left (no claim of a member is there); make a new cluster with spec.restoreFrom",
+  ],
+  [
+    "only a learner has data",
+    without([voter(0, volumeGone), learner(1, leaderless)]),
+    "refuse AllDataLost: no voter has its data (example-0: its volume is gone); make a new cluster with spec.restoreFrom; the learner example-1 may have a part of it",
+  ],
+  [
+    "a member that is known from its claim alone says that it is a learner",
+    without([voter(0, leaderless), voter(1, leaderless, says({ learner: true })), voter(2, volumeGone)]),
+    "record QuorumLost: example-0 is the best survivor",
+  ],
+  [
+    "a member that etcd removed does not count any more",
+    without([voter(0, leaderless), leaving(1, noPod, record({ removed: true })), leaving(2, volumeGone)]),
+    "record QuorumLost: example-0 is the best survivor",
+  ],
+  [
+    "a member says that it was removed",
+    without([
+      voter(0, leaderless),
+      voter(1, crashed("the member has been permanently removed from the cluster")),
+      voter(2, volumeGone),
+    ]),
+    "record QuorumLost: example-0 is the best survivor",
   ],
   [
     "a majority has lost its data a moment ago",
@@ -274,7 +313,7 @@ decisions("a recovery", recovering, [
   [
     "members are being deleted",
     during("Stopping", [voter(0, stopping)]),
-    "wait Recovering: the members are stopping",
+    "wait Recovering: example-0: stopping",
   ],
   [
     "the volume of another member could still be used",
@@ -287,6 +326,22 @@ decisions("a recovery", recovering, [
     during("Stopping", [voter(0, noPod), ...gone, voter(3, noPod, volumeDeleting)]),
     "record Recovering: example-0 will continue alone",
     { status: { members: [{ name: "example-0", phase: "Voter" }], recovery: { phase: "Forcing" } } },
+  ],
+  [
+    "the survivor loses its volume before anything is set aside",
+    during("Stopping", [voter(0, noPod, volumeDeleting), voter(1, noPod)]),
+    "record Recovering: the survivor example-0 is lost: its volume is being deleted",
+    { status: { recovery: undefined } },
+  ],
+  [
+    "the survivor loses its volume after that",
+    during("Stopping", [voter(0, noPod, volumeDeleting), voter(1, noPod, claim({ fenced: true }))]),
+    "refuse AllDataLost: no data is left (the survivor example-0 is lost: its volume is being deleted; the volumes that were set aside are kept); make a new cluster with spec.restoreFrom",
+  ],
+  [
+    "the survivor finds its data corrupt",
+    during("Forcing", [voter(0, forced, crashed("panic: failed to open database"))], { quorum: false }),
+    "refuse AllDataLost: no data is left (the survivor example-0 is lost: its data is corrupt; the volumes that were set aside are kept); make a new cluster with spec.restoreFrom",
   ],
   [
     "the survivor has no pod",

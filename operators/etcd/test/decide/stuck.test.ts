@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { stuckMembers } from "../../src/decide/stuck.ts";
-import { cluster, down, obstacle, record, template, templateFor, voter } from "./observed.ts";
+import { cluster, down, obstacle, record, template, templateFor, volumeGone, voter } from "./observed.ts";
 import { decisions } from "./table.ts";
 
 const settings = { snapshotCount: 5 };
@@ -32,6 +32,11 @@ decisions("a member that cannot run", stuckMembers, [
       spec: { settings },
       status: { rollout: { ...next, rollback: "example-0 cannot run" } },
     }),
+    undefined,
+  ],
+  [
+    "has lost its data: no spec helps it",
+    cluster([unschedulable(0, volumeGone), voter(1), voter(2)], { spec: { settings } }),
     undefined,
   ],
   [

@@ -491,4 +491,118 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "the only claim is deleted, and the status is wiped": {
+    beginning: "one member",
+    seed: 200000110,
+    steps: [
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.237, how: "claim deleted" } },
+      { atMs: 1000, do: "by hand: the status is wiped" },
+    ],
+  },
+  "a claim is deleted when another member is removed by hand": {
+    beginning: "three members on a node pool",
+    seed: 99500220,
+    steps: [
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.953, how: "claim deleted" } },
+      { atMs: 0, do: "etcd: a member is removed by hand", with: { which: 0.632 } },
+    ],
+  },
+  "a volume is wiped when another member is removed by hand": {
+    beginning: "three members with TLS and a password",
+    seed: 200000576,
+    steps: [
+      { atMs: 54500, do: "volume: destroyed", with: { which: 0.648, how: "wiped" } },
+      { atMs: 54500, do: "etcd: a member is removed by hand", with: { which: 0.854 } },
+    ],
+  },
+  "the only volume is corrupt when the nodes are relabelled": {
+    beginning: "one member",
+    seed: 200000515,
+    steps: [
+      { atMs: 0, do: "node: the pool is relabelled" },
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.51, how: "corrupt" } },
+    ],
+  },
+  "the volume of the last member is corrupt while the other one leaves": {
+    beginning: "two members",
+    seed: 200001148,
+    steps: [
+      { atMs: 100, do: "edit: size", with: { size: 1 } },
+      { atMs: 300, do: "API: writes fail", with: { how: "refused", times: 5 } },
+      { atMs: 600, do: "API: slow", forMs: 42400, with: { ms: 2000 } },
+      { atMs: 800, do: "volume: destroyed", with: { which: 0.738, how: "corrupt" } },
+    ],
+  },
+  "the claim with the backups is deleted before a final backup": {
+    beginning: "one member",
+    seed: 200000310,
+    steps: [
+      { atMs: 15900, do: "edit: backups are asked for", with: { count: 3 } },
+      { atMs: 16400, do: "volume: destroyed", with: { which: 0.543, how: "claim deleted" } },
+      {
+        atMs: 32100,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: true },
+      },
+    ],
+  },
+  "the only voter loses its volume while a learner joins": {
+    beginning: "one member",
+    seed: 5,
+    steps: [
+      { atMs: 0, do: "edit: size", with: { size: 3 } },
+      { atMs: 900, do: "volume: destroyed", with: { which: 0.1, how: "claim deleted" } },
+    ],
+  },
+  "a cluster that lost a voter is made again while a learner joins": {
+    beginning: "two members",
+    seed: 220000103,
+    steps: [
+      { atMs: 7100, do: "edit: size", with: { size: 5 } },
+      { atMs: 8300, do: "volume: destroyed", with: { which: 0.005, how: "claim deleted" } },
+      {
+        atMs: 20000,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", finalBackup: false },
+      },
+    ],
+  },
+  "the leader loses its volume while the operator does not reach it": {
+    beginning: "three members with a small quota",
+    seed: 220000839,
+    steps: [
+      {
+        atMs: 11800,
+        do: "line: operator to a pod",
+        forMs: 151600,
+        with: { how: "refused", which: 0.079, ms: 300, all: false },
+      },
+      { atMs: 22800, do: "volume: destroyed", with: { which: 0.197, how: "claim deleted" } },
+    ],
+  },
+  "the wall clock goes back by an hour while authorities are rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 7,
+    steps: [
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "0.5" } },
+      { atMs: 5000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
+  "the wall clock goes back by an hour before a backup is tried again": {
+    beginning: "one member",
+    seed: 7,
+    steps: [
+      { atMs: 0, do: "backup: the store does not answer", forMs: 20000 },
+      { atMs: 100, do: "edit: backups are asked for", with: { count: 3 } },
+      { atMs: 15000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
+  "the status is wiped while authorities are rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 3,
+    steps: [
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "1" } },
+      { atMs: 1000, do: "by hand: the status is wiped" },
+    ],
+  },
 };

@@ -107,7 +107,8 @@ export async function followAdvice(scene: Scene): Promise<string | undefined> {
     // Make a new cluster: without a backup it begins empty.
     scene.notes.set("mayHaveLost", true);
     const spec = { ...primary?.spec };
-    await kind.patch(ref, { type: "merge", body: { spec: { deletion: { volumes: "Remove" } } } as never });
+    const deletion = { volumes: "Remove", finalBackup: null };
+    await kind.patch(ref, { type: "merge", body: { spec: { deletion } } as never });
     await kind.delete(ref);
     for (let seconds = 0; seconds < 120 && scene.primary; seconds += 5) await scene.advance(5_000);
     await kind.create({ metadata: ref, spec: spec as never });

@@ -96,6 +96,20 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
   };
 }
 
+/** Where backups are kept. */
+const vault = {
+  metadata: { ...ref, name: "vault" },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+};
+
+/** A store that was deleted is made again, as soon as the pods that used it let it go. */
+async function makeVault(world: EtcdWorld): Promise<void> {
+  const found = world.stored.get("persistentvolumeclaims", vault.metadata.name, ref.namespace);
+  if (!found) await world.client.kind(PersistentVolumeClaim).create(vault);
+  else if (found.metadata.deletionTimestamp !== undefined)
+    world.clock.timer(1_000, () => void makeVault(world));
+}
+
 type Spec = Partial<EtcdClusterObject["spec"]>;
 
 function begin(spec: Spec): (world: EtcdWorld) => Promise<void> {
@@ -105,10 +119,7 @@ function begin(spec: Spec): (world: EtcdWorld) => Promise<void> {
       provisioner: "simulated",
       allowVolumeExpansion: true,
     });
-    await world.client.kind(PersistentVolumeClaim).create({
-      metadata: { ...ref, name: "vault" },
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
-    });
+    await world.client.kind(PersistentVolumeClaim).create(vault);
     await world.client.kind(EtcdCluster).create({ metadata: ref, spec: { version, ...spec } as never });
     await rests(world);
   };
@@ -139,6 +150,7 @@ async function makeFeasible(world: EtcdWorld): Promise<void> {
   world.application.brokenVersions.clear();
   world.simulation.kubelet.missingImages.clear();
   world.application.tasks.storeDown = false;
+  await makeVault(world);
   await whenItStays(world, async (primary) => {
     // The nodes get the labels that the spec asks for; where it names none that could exist, it is corrected.
     const pool = (primary.spec as unknown as EtcdClusterObject["spec"]).pod?.nodeSelector?.["pool"];

@@ -418,11 +418,23 @@ export class SimProcess implements Node, SimulatedProcess {
     this.serves ||= this.running() && this.data.group.served(this);
   }
 
+  /** From its own log, or because any other member that knows turns it away: a leader is not needed for it. */
+  #learnsOfRemoval(): boolean {
+    const { group, memberId } = this.data;
+    if (group.leader) return true;
+    return [...group.nodes.values()].some(
+      (node) =>
+        node.running() &&
+        (node === this || this.world.connected(this, node)) &&
+        !group.members(node.data.index).has(memberId),
+    );
+  }
+
   /** What it does by itself: it publishes its name, learns of its own removal, and is seen to be ready or not. */
   look(): void {
     const { group, memberId } = this.data;
     const own = group.members().get(memberId);
-    if (!own && this.running() && group.leader) {
+    if (!own && this.running() && this.#learnsOfRemoval()) {
       this.#end({ exitCode: 1, message: "the member has been permanently removed from the cluster" });
       return;
     }

@@ -21,6 +21,17 @@ export function appliedBy(object: Stored, manager: string, subresource = ""): Js
   return entry?.fieldsV1 && (extract(object as unknown as JsonValue, entry.fieldsV1) as JsonObject);
 }
 
+/** The fields of the status that other managers apply. What was written in another way belongs to nobody for good. */
+export function appliedByOthers(object: Stored, manager: string): readonly JsonObject[] {
+  return (object.metadata.managedFields ?? [])
+    .filter(
+      (each) =>
+        each.manager !== manager && each.operation === "Apply" && (each.subresource ?? "") === "status",
+    )
+    .map(({ fieldsV1 }) => fieldsV1?.["f:status"])
+    .filter((fields) => fields !== undefined) as JsonObject[];
+}
+
 /** The part of a value that a field set (the format `FieldsV1`) covers. */
 export function extract(value: JsonValue, fields: JsonObject): JsonValue {
   const names = Object.keys(fields).filter((name) => name !== ".");

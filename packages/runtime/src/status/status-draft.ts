@@ -16,7 +16,7 @@ import {
 } from "@keelson/core";
 import { errorText, isSameJson, jsonProblem } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus, StepRecord } from "@keelson/schema";
-import { appliedBy } from "../cache/managed-fields.ts";
+import { appliedBy, appliedByOthers } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Outcome } from "../controller/outcome.ts";
 import { RuntimeError, type RuntimeErrorCode } from "../errors.ts";
@@ -182,22 +182,77 @@ export class StatusDraft {
     if (object.metadata.uid !== this.#object.metadata.uid) return false;
     const there = statusOf(object) as JsonObject;
     const status = withoutEmptied(await this.#body(object, outcome, options.signal), there);
-    const last = memory.get(object)?.status;
-    const same = last ? deepEqual(last, status) && covers(there, status) : deepEqual(there, status);
+    const { status: last, beside = {} } = memory.get(object) ?? {};
+    const same = last
+      ? deepEqual(last, status) && covers(there, status) && deepEqual(this.#unsaid(object, status), beside)
+      : deepEqual(there, status);
     if (same) {
-      this.#remember(object, status, outcome);
+      this.#remember(object, status, outcome, beside);
       return false;
     }
-    const served = await this.#send(object, status, options);
+    const sent = await this.#send(object, status, options);
+    const served = sent && (await this.#tidy(sent, status, options.signal));
     if (!served) return false;
-    if (covers(statusOf(served) as JsonObject, status)) this.#remember(served, status, outcome);
-    else memory.set(object, status);
+    const left = this.#unsaid(served, status);
+    if (covers(statusOf(served) as JsonObject, status)) this.#remember(served, status, outcome, left);
+    else memory.set(object, status, { beside: left });
     return true;
   }
 
-  #remember(object: Stored, status: JsonObject, outcome: Outcome | undefined): void {
+  #remember(object: Stored, status: JsonObject, outcome: Outcome | undefined, beside: JsonObject): void {
     const version = object.metadata.resourceVersion;
-    this.#options.memory.set(object, status, outcome && { version, said: this.#said(outcome) });
+    const found = outcome && { version, said: this.#said(outcome) };
+    this.#options.memory.set(object, status, { found, beside });
+  }
+
+  /** What stands there and the author does not say, as a merge patch that removes it. Without a word everything stays. */
+  #unsaid(object: Stored, status: JsonObject, kept: readonly JsonObject[] = []): JsonObject {
+    if (this.#options.mode !== "auto") return {};
+    if (this.#author === undefined) return this.#options.memory.get(object)?.beside ?? {};
+    const { conditions: _, ...there } = statusOf(object);
+    return removal(there as JsonObject, status, kept);
+  }
+
+  /** As the server has it, with the owners of its fields, which the cache drops. */
+  async #live(object: Stored, signal: AbortSignal | undefined): Promise<Stored | undefined> {
+    const { client, kind } = this.#options;
+    const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
+    return (await client.client.kind(kind).find(ref, signal ? { signal } : {})) as Stored | undefined;
+  }
+
+  /**
+   * Server-side apply leaves a field that someone else has written, such as a person who put an earlier status back, even
+   * when nobody says it any more. What others apply is theirs.
+   */
+  async #tidy(served: Stored, status: JsonObject, signal?: AbortSignal): Promise<Stored | undefined> {
+    const { beside } = this.#options.memory.get(served) ?? {};
+    const unsaid = this.#unsaid(served, status);
+    if (this.#author === undefined || Object.keys(unsaid).length === 0 || deepEqual(unsaid, beside))
+      return served;
+    const live = await this.#live(served, signal);
+    if (live?.metadata.uid !== served.metadata.uid) return undefined;
+    const relics = this.#unsaid(live, status, appliedByOthers(live, this.#options.fieldManager));
+    return Object.keys(relics).length === 0 ? served : await this.#patch(live, relics, signal);
+  }
+
+  /** The status with the fields of others that the server refuses beside it taken away, all at once. */
+  async #replace(object: Stored, status: JsonObject, signal?: AbortSignal): Promise<Stored | undefined> {
+    const live = this.#author && (await this.#live(object, signal));
+    if (live?.metadata.uid !== object.metadata.uid) return undefined;
+    const relics = this.#unsaid(live, status, appliedByOthers(live, this.#options.fieldManager));
+    if (Object.keys(relics).length === 0) return undefined;
+    const { conditions: _, ...said } = status;
+    return await this.#patch(live, merged(said, relics), signal);
+  }
+
+  async #patch(live: Stored, status: JsonObject, signal?: AbortSignal): Promise<Stored> {
+    const { client, kind, fieldManager } = this.#options;
+    const { name, namespace, uid, resourceVersion } = live.metadata;
+    const patch = { type: "merge", body: { metadata: { uid, resourceVersion }, status } as never } as const;
+    return (await client
+      .kind(kind)
+      .subresource("status")
+      .patch({ namespace, name }, patch, { fieldManager, ...(signal ? { signal } : {}) })) as Stored;
   }
 
   /**
@@ -213,6 +268,7 @@ export class StatusDraft {
     const { name, namespace, uid } = object.metadata;
     const signal = options.signal ? { signal: options.signal } : {};
     let { resourceVersion } = object.metadata;
+    let replaced = false;
     for (let attempt = 1; ; attempt++) {
       const metadata = { name, namespace, uid, resourceVersion };
       const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, status };
@@ -222,6 +278,13 @@ export class StatusDraft {
           .subresource("status")
           .apply(body as never, { force: true, fieldManager, ...signal })) as Stored;
       } catch (error) {
+        if (isInvalid(error) && !replaced) {
+          const next = await this.#replace(object, status, options.signal);
+          if (!next) throw this.#refused(error);
+          resourceVersion = next.metadata.resourceVersion;
+          replaced = true;
+          continue;
+        }
         if (isRefused(error)) throw this.#refused(error);
         if (!isConflict(error) || options.exclusive || attempt === attempts) throw error;
         const live = (await client.kind(kind).find({ namespace, name }, signal)) as Stored | undefined;
@@ -291,11 +354,8 @@ export class StatusDraft {
   }
 
   async #readOwn(object: Stored, signal: AbortSignal | undefined): Promise<JsonObject> {
-    const { client, kind, fieldManager } = this.#options;
-    const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
-    // Past the cache, which drops managed fields.
-    const live = (await client.client.kind(kind).find(ref, signal ? { signal } : {})) as Stored | undefined;
-    const own = live && appliedBy(live, fieldManager, "status");
+    const live = await this.#live(object, signal);
+    const own = live && appliedBy(live, this.#options.fieldManager, "status");
     return ((own?.status as JsonObject | undefined) ?? {}) as JsonObject;
   }
 }
@@ -366,6 +426,35 @@ function withoutEmptied(status: JsonObject, there: JsonObject): JsonObject {
     return Object.keys(next).length === 0 && Object.keys(before).length > 0 ? [] : [[key, next]];
   });
   return Object.fromEntries(kept);
+}
+
+/** A merge patch that takes away what is there and not wanted, without what these sets of fields hold. */
+function removal(there: JsonObject, wanted: JsonObject, kept: readonly JsonObject[]): JsonObject {
+  const out: JsonObject = {};
+  for (const [key, value] of Object.entries(there)) {
+    const theirs = kept.map((fields) => fields[`f:${key}`]).filter(isMap);
+    const said = wanted[key];
+    if (said === undefined && theirs.length === 0) {
+      out[key] = null;
+      continue;
+    }
+    if (!isMap(value) || (said !== undefined && !isMap(said))) continue;
+    // A set without members holds the whole.
+    if (theirs.some((fields) => Object.keys(fields).every((name) => name === "."))) continue;
+    const inner = removal(value, said ?? {}, theirs);
+    if (Object.keys(inner).length > 0) out[key] = inner;
+  }
+  return out;
+}
+
+/** Both in one merge patch. */
+function merged(values: JsonObject, removed: JsonObject): JsonObject {
+  const out: JsonObject = { ...values };
+  for (const [key, value] of Object.entries(removed)) {
+    const before = out[key];
+    out[key] = isMap(before) && isMap(value) ? merged(before, value) : value;
+  }
+  return out;
 }
 
 function isMap(value: JsonValue | undefined): value is JsonObject {

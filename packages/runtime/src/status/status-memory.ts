@@ -30,6 +30,8 @@ interface Remembered {
   readonly status: JsonObject;
   /** What was said when the status was found to be there, and the version at which it was. */
   readonly found: { readonly version: string; readonly said: Said } | undefined;
+  /** What others apply beside it, as a merge patch that would remove it. */
+  readonly beside: JsonObject | undefined;
 }
 
 export class StatusMemory {
@@ -40,8 +42,8 @@ export class StatusMemory {
     return memory?.uid === object.metadata.uid ? memory : undefined;
   }
 
-  set(object: Stored, status: JsonObject, found?: Remembered["found"]): void {
-    this.#memories.set(objectKey(object), { uid: object.metadata.uid, status, found });
+  set(object: Stored, status: JsonObject, { found, beside }: Partial<Remembered> = {}): void {
+    this.#memories.set(objectKey(object), { uid: object.metadata.uid, status, found, beside });
   }
 
   forget(key: string): void {
