@@ -1,6 +1,6 @@
 /**
  * What the clients of the SDK's bench follow: a server that answers from prepared bytes, so that what is measured is the
- * client, or the real kube-apiserver with the same custom resources in it.
+ * client, or the embedded API server or the real kube-apiserver with the same custom resources in it.
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -48,22 +48,37 @@ export async function startReplay(objects: number): Promise<BenchServer> {
 
 export async function startReference(objects: number): Promise<BenchServer> {
   const plane = await startControlPlane();
-  const began = performance.now();
-  const { ports, stop } = await startScript("sdk-writer.ts", [plane.kubeconfig, String(objects)]);
-  process.stderr.write(`created in ${Math.round((performance.now() - began) / 1000)} s\n`);
-  return {
+  return await filled(objects, {
     title: `kube-apiserver ${plane.version} and etcd`,
     kubeconfig: plane.kubeconfig,
+    [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose](),
+  });
+}
+
+/** The embedded API server with the custom resources in it. */
+export async function startStoring(objects: number): Promise<BenchServer> {
+  return await filled(objects, await startEmbedded());
+}
+
+type Server = Pick<BenchServer, "title" | "kubeconfig"> & AsyncDisposable;
+
+async function filled(objects: number, server: Server): Promise<BenchServer> {
+  const began = performance.now();
+  const { ports, stop } = await startScript("sdk-writer.ts", [server.kubeconfig, String(objects)]);
+  process.stderr.write(`created in ${Math.round((performance.now() - began) / 1000)} s\n`);
+  return {
+    title: server.title,
+    kubeconfig: server.kubeconfig,
     control: `http://127.0.0.1:${ports[0]}`,
     [Symbol.asyncDispose]: async () => {
       stop();
-      await plane[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
     },
   };
 }
 
 /** Our own API server as a process, in memory. */
-export async function startEmbedded(): Promise<Pick<BenchServer, "title" | "kubeconfig"> & AsyncDisposable> {
+export async function startEmbedded(): Promise<Server> {
   const directory = await mkdtemp(join(tmpdir(), "keelson-bench-"));
   const kubeconfig = join(directory, "kubeconfig");
   const program = join(import.meta.dirname, "../../packages/keelson/bin/keelson.js");

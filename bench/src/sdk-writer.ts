@@ -1,5 +1,5 @@
 /**
- * Puts the bench's custom resources into a real API server, and changes them on demand. Prints the port on which it is
+ * Puts the bench's custom resources into an API server, and changes them on demand. Prints the port on which it is
  * asked for changes when all are there.
  */
 import { connect } from "@keelson/client";

@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: Keelson beside @kubernetes/client-node, controller-runtime (Go) and kube (Rust), in one run, interleaved:
  * a cache that is filled, a change on its way to a reconcile, and a manager. All are clients in processes of their own,
- * from built code, of one server that answers from prepared bytes, or with `--server reference` of the real
- * kube-apiserver. `--quick` for a small run, `--peers` for some of them, `--parts` for some of the measurements.
+ * from built code, of one server that answers from prepared bytes, with `--server embedded` of the embedded API server, or with
+ * `--server reference` of the real kube-apiserver. `--quick` for a small run, `--peers` for some of them, `--parts` for some of the measurements.
  */
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
@@ -12,27 +12,34 @@ import { median, table } from "./measure.ts";
 import { buildContenders, type Contender, type Mode, run } from "./sdk-contenders.ts";
 import { type ManagerCost, measureManager, prepare } from "./sdk-manager.ts";
 import { group, resource } from "./sdk-objects.ts";
-import { type BenchServer, startEmbedded, startReference, startReplay } from "./sdk-servers.ts";
+import { type BenchServer, startEmbedded, startReference, startReplay, startStoring } from "./sdk-servers.ts";
 
 const flags = commandLine({
   command: "npm run bench",
   does: "What the SDK costs, beside its peers: an import, a cache that is filled, a change on its way to a reconcile, a manager.",
   options: {
     quick: { help: "a small run" },
-    server: { text: "NAME", oneOf: ["replay", "reference"], default: "replay", help: "who answers" },
+    server: {
+      text: "NAME",
+      oneOf: ["replay", "embedded", "reference"],
+      default: "replay",
+      help: "who answers",
+    },
     objects: { number: "N", help: "in the cache (default: 50000, with --quick 5000)" },
     rounds: { number: "N", help: "of each measurement (default: 5, with --quick 3)" },
     peers: { text: "NAME,…", help: "beside these peers alone" },
     parts: { text: "NAME,…", default: "import,sync,latency,manager", help: "these measurements alone" },
   },
 });
+/** A server that keeps objects: what a change costs it is in the figures. */
+const stores = flags.server !== "replay";
 const real = flags.server === "reference";
 const parts = flags.parts.split(",");
 const OBJECTS = flags.objects ?? (flags.quick ? 5_000 : 50_000);
 const ROUNDS = flags.rounds ?? (flags.quick ? 3 : 5);
-const EVENTS = flags.quick ? 500 : real ? 2_000 : 3_000;
-/** A real server that shares two cores with its clients is not to be the bottleneck. */
-const RATE = real ? 200 : 500;
+const EVENTS = flags.quick ? 500 : stores ? 2_000 : 3_000;
+/** A server that shares two cores with its clients is not to be the bottleneck. */
+const RATE = stores ? 200 : 500;
 const MANAGED = flags.quick ? 500 : 2_000;
 const PASSES = 5;
 const IDLE_MS = 10_000;
@@ -85,7 +92,7 @@ const follows = ["import", "sync", "latency"].some((part) => parts.includes(part
 await using server = real
   ? await startReference(follows ? OBJECTS : 0)
   : follows
-    ? await startReplay(OBJECTS)
+    ? await (stores ? startStoring(OBJECTS) : startReplay(OBJECTS))
     : undefined;
 if (server && follows) await compareInformers(server);
 if (parts.includes("manager")) await compareManagers();
@@ -104,7 +111,7 @@ async function compareInformers({ kubeconfig, control, title }: BenchServer): Pr
     for (const contender of contenders) {
       process.stderr.write(`round ${round}: ${contender.name}\n`);
       // What a server does not take part in is told once.
-      if (!real) await measure(imports, contender, "import", []);
+      if (!stores) await measure(imports, contender, "import", []);
       await measure(syncs, contender, "sync", args);
       await measure(latencies, contender, "latency", args);
     }
@@ -192,7 +199,8 @@ function print(columns: readonly Contender[], rows: readonly Row[]): void {
     if (mine === undefined) return [];
     const theirs = others.flatMap((each) => {
       const value = values.get(each);
-      return value === undefined ? ["–", "–"] : [value.toFixed(digits), `${(mine / value).toFixed(2)}×`];
+      if (value === undefined) return ["–", "–"];
+      return [value.toFixed(digits), value === 0 ? "–" : `${(mine / value).toFixed(2)}×`];
     });
     return [[title, mine.toFixed(digits), ...theirs]];
   });

@@ -73,8 +73,8 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       await reloadCertificates(certificates, ctx, { gathered, memory });
       await protectVolumes(db, ctx, memory);
       const told = await tellServers(db, ctx, { gathered, access, memory });
-      const serving = healthyPrimary(observed)?.server.pod;
-      if (told.users && access.application !== "" && serving?.tls === presented) {
+      const serving = healthyPrimary(observed)?.server;
+      if (told.users && access.application !== "" && serving?.pod?.tls === presented) {
         const authority = authorityFor(presented, certificates, gathered);
         await ctx.own.binding.apply(
           bindingSecret(databaseName(db), { password: access.application, authority }),
@@ -84,7 +84,9 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
         !plan.notReady &&
         !(await canLogIn(db, ctx, { dial, access, memory, certificates, trial, observed }))
       )
-        return waiting(reasons.initializing, "the application cannot log in yet", { recheckMs: 500 });
+        return waiting(reasons.initializing, `the application cannot log in to ${serving?.name} yet`, {
+          recheckMs: 500,
+        });
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
       // A spec that cannot be followed is no reason to look away from the servers.
       ctx.recheck(restMs);

@@ -150,6 +150,32 @@ test("a database that lost its status is deleted with a last snapshot all the sa
   expect(trace.map(({ text }) => text)).toContain("Done");
 });
 
+test("a version older than the data is refused when a database is made again on its volumes", {
+  timeout: 120_000,
+}, async () => {
+  const { trace } = await replay(
+    subject,
+    {
+      beginning: "no replicas",
+      seed: 1,
+      steps: [
+        { atMs: 0, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+        { atMs: 60_000, do: "edit: another version", with: { version: "7.0" } },
+        {
+          atMs: 61_000,
+          do: "edit: deleted and made again",
+          with: { propagation: "Background", onDelete: "Retain" },
+        },
+      ],
+    },
+    { beginnings },
+  );
+  const texts = trace.map(({ text }) => text);
+  const again = texts.slice(texts.indexOf("made again"));
+  expect(again.join("\n")).toContain("VersionRefused");
+  expect(again.join("\n")).not.toContain("DataLost");
+});
+
 describe("what exploring once found", { timeout: 120_000 }, () => {
   test.each(Object.entries(found))("%s", async (_name, plan) => {
     await replay(subject, plan, { beginnings });

@@ -40,6 +40,11 @@ export interface HttpRequest {
   readonly body?: Uint8Array | string;
   /** Aborting ends the request and, while the body streams, the response. */
   readonly signal?: AbortSignal;
+  /**
+   * Aborts `signal`, and has whoever waits for the answer go on with this reason. Given by a sender whose signal is for this
+   * request alone, so that a layer below that waits for less time needs no signal of its own.
+   */
+  readonly giveUp?: (reason: unknown) => void;
   /** The answer may stay open and silent for long (watch, logs): no idle timeout applies. */
   readonly streaming?: boolean;
   /**

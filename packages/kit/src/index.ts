@@ -8,6 +8,7 @@ export {
   type BackupRecord,
   failedBackup,
   hasBackupEnded,
+  pauseBeforeAttempt,
 } from "./backup/attempts.ts";
 export { checkedContent, type Digest, withDigest } from "./backup/digest.ts";
 export {

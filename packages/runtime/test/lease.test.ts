@@ -376,4 +376,18 @@ describe("the fence", () => {
     ).rejects.toMatchObject({ code: "OutcomeUnknown" });
     expect(clock.monotonic() - startedAt).toBe(10_000);
   });
+
+  test("gives a write up that was sent past the verbs, too", async () => {
+    const { clock, candidate } = await setup();
+    const { client, fence, wire } = candidate("a");
+    fence.allowUntil(clock.monotonic() + 60_000, clock.now() + 60_000);
+    const { http } = fenced(client, { fence, writeTimeoutMs: 10_000 });
+    wire.frozen = true;
+    const startedAt = clock.monotonic();
+    const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/x";
+    await expect(clock.run(http.request({ method: "DELETE", path }))).rejects.toMatchObject({
+      code: "ConnectionLost",
+    });
+    expect(clock.monotonic() - startedAt).toBe(10_000);
+  });
 });

@@ -83,3 +83,27 @@ test("a condition that changes while everything else stays the same is written",
   const conditions = (await c.client.kind(Site).get(ref)).status?.conditions;
   expect(conditions?.find(({ type }) => type === "Reachable")?.status).toBe("False");
 });
+
+test("events of a run's own writes come behind objects that nobody has looked at yet, and are one look", async () => {
+  const names = Array.from({ length: 8 }, (_, index) => `site-${index}`);
+  await using before = await cluster({ resources: [Site] });
+  for (const name of names) {
+    await before.client.kind(Site).create({ metadata: { ...ref, name }, spec: { pages: 1 } });
+  }
+  const looks: string[] = [];
+  const site = controller(Site, {
+    owns: { config: ConfigMap },
+    concurrency: 1,
+    async reconcile({ metadata, spec }, ctx) {
+      looks.push(metadata.name);
+      await ctx.own.config.apply({ data: { pages: String(spec.pages) } });
+      ctx.setStatus({ pages: [spec.pages] });
+      return done();
+    },
+  });
+  await using c = await cluster({ controllers: [site], from: before.snapshot() });
+  await c.converges();
+  expect(looks.slice(0, names.length).sort()).toEqual(names);
+  // Of the child and of the status; what follows are looks that the test itself asks for.
+  expect(looks.slice(names.length, 2 * names.length).sort()).toEqual(names);
+});

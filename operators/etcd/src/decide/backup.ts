@@ -1,6 +1,13 @@
 /** What comes next for a backup: pure, from what its pods report. */
 
-import { afterFailedAttempt, type BackupRecord, failedBackup, hasBackupEnded, ownStatus } from "@keelson/kit";
+import {
+  afterFailedAttempt,
+  type BackupRecord,
+  failedBackup,
+  hasBackupEnded,
+  ownStatus,
+  pauseBeforeAttempt,
+} from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
@@ -57,7 +64,7 @@ export function aheadOf(
 ): readonly string[] {
   const isTaken = ({ status }: EtcdBackupObject) =>
     status?.phase === "Copying" || status?.phase === "Verifying";
-  const rests = ({ status }: EtcdBackupObject) => Date.parse(status?.retryAfter ?? "") > nowMs;
+  const rests = ({ status }: EtcdBackupObject) => pauseBeforeAttempt(status ?? {}, { nowMs }) > 0;
   const order = ({ metadata }: EtcdBackupObject) => `${metadata.creationTimestamp}/${metadata.name}`;
   return all
     .filter(
@@ -127,7 +134,7 @@ function beforeStart(
   if (voters.length === 0) return wait("ClusterNotReady", `EtcdCluster ${name} has no voting member yet`);
   if (isUnavailable(cluster))
     return wait("ClusterNotReady", `EtcdCluster ${name} has no quorum; its conditions say why`, 5_000);
-  const waitMs = Date.parse(status.retryAfter ?? "") - nowMs;
+  const waitMs = pauseBeforeAttempt(status, { nowMs });
   if (waitMs > 0) return wait("Retrying", `attempt ${attempt} follows: ${status.failure?.message}`, waitMs);
   if (o.ahead.length >= mostAtOnce)
     return wait("Queued", `${o.ahead.slice(0, 3).join(", ")} come first: ${mostAtOnce} at a time`, 5_000);

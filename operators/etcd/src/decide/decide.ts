@@ -167,7 +167,8 @@ function hibernation(o: Observed): Decision | undefined {
     const members = running.map(({ record }) => record.name);
     return { do: "deletePods", members, reason, message: `${namesOf(running)}: stopped, its data is kept` };
   }
-  if (o.members.some(({ pod }) => pod)) return { do: "wait", reason, message: "the members are stopping" };
+  const stopping = o.members.filter(({ pod }) => pod);
+  if (stopping.length > 0) return { do: "wait", reason, message: `${namesOf(stopping)}: stopping` };
   return {
     do: "nothing",
     reason: reasons.hibernated,

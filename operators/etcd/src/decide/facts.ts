@@ -25,9 +25,16 @@ export function isHealthy({ pod, status }: ObservedMember): boolean {
 
 /** Healthy for long enough that its peers count on it. */
 export function isSettled(o: Observed, member: ObservedMember): boolean {
-  const ageMs = o.nowMs - (member.pod?.readyChangedMs ?? o.nowMs);
-  // A time far ahead means that the clock was set back: nobody would wait an hour for that.
-  return isHealthy(member) && (ageMs >= settleMs || ageMs < -settleMs);
+  return isHealthy(member) && unchangedMs(o, member) >= settleMs;
+}
+
+/**
+ * For how long its pod has been ready, or not. A time far ahead means that the clock was set back: nobody would wait an
+ * hour for that.
+ */
+export function unchangedMs(o: Observed, { pod }: ObservedMember): number {
+  const ageMs = o.nowMs - (pod?.readyChangedMs ?? o.nowMs);
+  return ageMs < -settleMs ? Number.POSITIVE_INFINITY : ageMs;
 }
 
 export function leaderOf(o: Observed): ObservedMember | undefined {

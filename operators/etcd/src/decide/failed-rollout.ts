@@ -16,8 +16,7 @@ export function failedRollout(
 ): FailedRollout {
   const before = o.status.failedRollout;
   const attempts = before?.hash === hash ? (before.attempts ?? 1) + 1 : 1;
-  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempts - 1));
-  const retryAt = new Date(o.nowMs + pauseMs).toISOString();
+  const retryAt = new Date(o.nowMs + pauseAfter(attempts)).toISOString();
   return { hash, version: recipe.version, message, attempts, retryAt };
 }
 
@@ -25,5 +24,12 @@ export function failedRollout(
 export function failureOf(o: Observed, hash: string): FailedRollout | undefined {
   const failed = o.status.failedRollout;
   if (failed?.hash !== hash) return undefined;
-  return failed.retryAt !== undefined && o.nowMs >= Date.parse(failed.retryAt) ? undefined : failed;
+  if (failed.retryAt === undefined) return failed;
+  const leftMs = Date.parse(failed.retryAt) - o.nowMs;
+  // More than the whole pause means that the clock was set back.
+  return leftMs > 0 && leftMs <= pauseAfter(failed.attempts ?? 1) ? failed : undefined;
+}
+
+function pauseAfter(attempts: number): number {
+  return Math.min(longestPauseMs, firstPauseMs * 2 ** (attempts - 1));
 }

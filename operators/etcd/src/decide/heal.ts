@@ -2,7 +2,16 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, dataLoss, isInconsistent, isLeader, purposes, voterCount, voters } from "./facts.ts";
+import {
+  canRemove,
+  dataLoss,
+  isInconsistent,
+  isLeader,
+  purposes,
+  unchangedMs,
+  voterCount,
+  voters,
+} from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 const reason = reasons.healing;
@@ -67,8 +76,9 @@ export function inconsistentMember(o: Observed): Decision | undefined {
 /** A restart takes seconds: a voter that merely restarts is not the one to remove. */
 const restartMs = 60_000;
 
-function isGoneForLong(o: Observed, { pod }: ObservedMember): boolean {
-  return pod !== undefined && !pod.deleting && o.nowMs - pod.readyChangedMs >= restartMs;
+function isGoneForLong(o: Observed, member: ObservedMember): boolean {
+  const { pod } = member;
+  return pod !== undefined && !pod.deleting && unchangedMs(o, member) >= restartMs;
 }
 
 /** Voters that should serve and do not: nothing else is started until they do. */

@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, isHealthy, leaderOf, withMember, withoutMember } from "./facts.ts";
+import { canRemove, isHealthy, isLeader, leaderOf, withMember, withoutMember } from "./facts.ts";
 import { passLeadership } from "./pods.ts";
 
 const reason = reasons.shrinking;
@@ -26,6 +26,11 @@ function fromEtcd(o: Observed, member: ObservedMember): Decision {
   // As long as it leads and answers, whatever becomes of its pod.
   const handover = passLeadership(o, member, reason);
   if (handover) return handover;
+  // A leader that does not answer the operator cannot be told to hand over. Its end, or the others, make another one.
+  if (isLeader(o, member)) {
+    const message = `${name} stays until another member leads: it does not answer the operator`;
+    return { do: "wait", reason, message, recheckMs: 500 };
+  }
   const id = member.entry.id;
   return { do: "removeMember", member: name, id, via, reason, message: `${name} leaves etcd: ${because}` };
 }

@@ -13,7 +13,9 @@ const graceMs = 30_000;
 export function quorumLoss(o: Observed): Decision | undefined {
   if (o.list || o.status.clusterId === undefined) return undefined;
   const counted = o.members.filter(
-    ({ record }) => record.phase === "Voter" || (record.phase === "Leaving" && !record.removed),
+    (member) =>
+      (member.record.phase === "Voter" || (member.record.phase === "Leaving" && !member.record.removed)) &&
+      !isLearner(member),
   );
   const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
   const survivors = counted.filter((member) => !lost.includes(member));
@@ -27,10 +29,19 @@ export function quorumLoss(o: Observed): Decision | undefined {
     ),
   ].join("; ");
   if (survivors.length === 0) {
-    const message = `no data is left (${losses || "no claim of a member is there"}); make a new cluster with spec.restoreFrom`;
+    const learners = o.members.filter((member) => isLearner(member) && dataLoss(o, member) === undefined);
+    const left = learners.length === 0 ? "no data is left" : "no voter has its data";
+    // etcd cannot be forced to go on from a learner; what it has can only be saved by hand.
+    const copy = learners.length === 0 ? "" : `; the learner ${namesOf(learners)} may have a part of it`;
+    const message = `${left} (${losses || "no claim of a member is there"}); make a new cluster with spec.restoreFrom${copy}`;
     return { do: "refuse", reason: reasons.allDataLost, message };
   }
   return permanent(o, survivors, losses);
+}
+
+/** A record may call it a voter that was made from a claim alone: then its own word counts. */
+function isLearner({ record, status, progress }: ObservedMember): boolean {
+  return record.phase === "Learner" || (status ?? progress)?.learner === true;
 }
 
 /** A majority still has its data: quorum will return by itself. Membership is not touched. */
@@ -215,7 +226,8 @@ function stopAll(o: Observed, survivor: ObservedMember, recovery: Recovery): Dec
       message: `${namesOf(running)}: stopped for the recovery`,
     };
   }
-  if (o.members.some(({ pod }) => pod)) return { do: "wait", reason, message: "the members are stopping" };
+  const stopping = o.members.filter(({ pod }) => pod);
+  if (stopping.length > 0) return { do: "wait", reason, message: `${namesOf(stopping)}: stopping` };
   const open = o.members.find(
     (member) => member !== survivor && member.claim && !member.claim.fenced && !member.claim.deleting,
   );

@@ -8,7 +8,7 @@ import { nextVersion } from "../engine/version.ts";
 import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { isSettled, isStable, leaderOf, namesOf, withMember } from "./facts.ts";
+import { isSettled, isStable, leaderOf, namesOf, unchangedMs, withMember } from "./facts.ts";
 import { failedRollout, failureOf } from "./failed-rollout.ts";
 
 const reason = reasons.rolling;
@@ -195,7 +195,7 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
       message: `etcd ${recipe.version} runs everywhere`,
     };
   }
-  const fresh = updated.find(({ pod }) => o.nowMs - (pod?.readyChangedMs ?? 0) < soakMs);
+  const fresh = updated.find((member) => unchangedMs(o, member) < soakMs);
   if (raised && outdated.length === 1 && o.members.length > 1 && fresh) {
     return {
       do: "wait",

@@ -107,7 +107,7 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Mainta
     identity: { name, labels: selectorLabels(cluster) },
     commonName: name,
     issued: members.map((member) => ctx.own.secrets.get(memberSecretKey(cluster, member.name, use))),
-    trusted: (found) => isTrusted(object, use, found),
+    trusted: (found) => isTrusted(scope, use, found),
     served: async (found) => await isPresented(scope, use, found, spec),
     overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
     rotation: object.metadata.annotations?.[annotations.rotateAuthorities],
@@ -186,11 +186,20 @@ async function maintainLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authorit
   return leaves;
 }
 
-/** Every member was made from a template with this very trust, and no other is under way. */
-function isTrusted({ status }: EtcdClusterObject, use: TlsUse, authority: Authority): boolean {
-  if (!status?.template || status.rollout) return false;
-  const tls = status.template.recipe.tls as Partial<Record<TlsUse, { trust?: string }>> | undefined;
-  return tls?.[use]?.trust === trustDigest(trustBundle(authority));
+/**
+ * Every member was made from a template with this very trust, and no other is under way. The pods themselves say it: a
+ * status that was lost is made again from the spec, before any member has followed.
+ */
+function isTrusted({ object, ctx }: Scope, use: TlsUse, authority: Authority): boolean {
+  const { template, rollout } = object.status ?? {};
+  if (!template || rollout) return false;
+  const tls = template.recipe.tls as Partial<Record<TlsUse, { trust?: string }>> | undefined;
+  return (
+    tls?.[use]?.trust === trustDigest(trustBundle(authority)) &&
+    ctx.own.pods
+      .list()
+      .every(({ metadata }) => metadata.annotations?.[annotations.template] === template.hash)
+  );
 }
 
 /** Asked of the members themselves, and only when the answer matters: a Secret reaches a running pod with a delay. */

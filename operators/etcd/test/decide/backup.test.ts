@@ -74,7 +74,7 @@ const manifest: Manifest = {
 const done = (found?: Manifest): WorkerView => ({ state: "done", manifest: found });
 const late = { nowMs: createdMs + 600_000 };
 const second = { attempt: 2, failure: { reason: "NoMember", message: "no answer" } };
-const retry = backup({ ...second, retryAfter: "2026-01-01T00:00:20Z" });
+const retry = backup({ ...second, retryAfter: "2026-01-01T00:00:11Z" });
 
 /** The action, then its reason and message, or those of its event. */
 function textOf(decision: BackupDecision): string {
@@ -129,7 +129,7 @@ describe("a backup", () => {
       "an earlier attempt failed a moment ago",
       { backup: retry },
       "wait Retrying: attempt 2 follows: no answer",
-      { recheckMs: 19_000 },
+      { recheckMs: 10_000 },
     ],
     ["the pause after a failure is over", { backup: retry, nowMs: createdMs + 20_000 }, "start attempt 2"],
     [
@@ -272,7 +272,7 @@ describe("a backup", () => {
     ["one that waits and is older", other("z", {}, { creationTimestamp: "2025-12-31T00:00:00Z" }), true],
     ["one that waits and is named before it", other("a"), true],
     ["one that waits and is named after it", other("z"), false],
-    ["one that rests after a failure", other("a", { retryAfter: "2026-01-01T00:00:20Z" }), false],
+    ["one that rests after a failure", other("a", { attempt: 2, retryAfter: "2026-01-01T00:00:11Z" }), false],
     ["one that has ended", other("a", { phase: "Done" }), false],
     ["one that is being deleted", other("a", {}, { deletionTimestamp: createdAt }), false],
     ["one of another cluster", other("a", {}, {}, "test"), false],

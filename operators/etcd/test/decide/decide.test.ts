@@ -127,11 +127,7 @@ decisions("hibernation", decide, [
     "deletePods Hibernating: example-0: stopped, its data is kept",
     { members: ["example-0"] },
   ],
-  [
-    "members are stopping",
-    cluster([voter(0, stopping)], asleep),
-    "wait Hibernating: the members are stopping",
-  ],
+  ["members are stopping", cluster([voter(0, stopping)], asleep), "wait Hibernating: example-0: stopping"],
   [
     "all are stopped",
     cluster([voter(0, noPod)], { ...asleep, quorum: false }),

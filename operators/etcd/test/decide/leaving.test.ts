@@ -21,6 +21,7 @@ import { decisions } from "./table.ts";
 
 const last = (...traits: Trait[]) => cluster([voter(0), voter(1), leaving(2, ...traits)]);
 const outside = (...traits: Trait[]) => last(removedFromEtcd, ...traits);
+const leads = says({ leader: voter(1).entry?.id });
 const first = cluster([leaving(0), voter(1), voter(2)]);
 
 decisions("a member that leaves", leave, [
@@ -40,8 +41,13 @@ decisions("a member that leaves", leave, [
     { from: "example-0", to: "example-1", toId: "161" },
   ],
   [
-    "it is the leader, and its pod is not ready",
-    cluster([leaving(0, down, says({})), voter(1), voter(2)]),
+    "the others say that it leads, and it does not answer: another one is elected first",
+    cluster([leaving(0, down), voter(1), voter(2)]),
+    "wait Shrinking: example-0 stays until another member leads: it does not answer the operator",
+  ],
+  [
+    "it does not answer, and another one leads",
+    cluster([leaving(0, down), voter(1, leads), voter(2, leads)]),
     "removeMember Shrinking: example-0 leaves etcd: it is lost",
     { via: "example-1" },
   ],

@@ -8,6 +8,7 @@ import {
   down,
   joining,
   leaderless,
+  learner,
   leaving,
   madeFrom,
   metricsOnly,
@@ -112,6 +113,16 @@ decisions("a cluster without quorum", quorumLoss, [
     "a cluster was formed, and no member is known any more",
     without([]),
     "refuse AllDataLost: no data is left (no claim of a member is there); make a new cluster with spec.restoreFrom",
+  ],
+  [
+    "only a learner has data",
+    without([voter(0, volumeGone), learner(1, leaderless)]),
+    "refuse AllDataLost: no voter has its data (example-0: its volume is gone); make a new cluster with spec.restoreFrom; the learner example-1 may have a part of it",
+  ],
+  [
+    "a member that is known from its claim alone says that it is a learner",
+    without([voter(0, leaderless), voter(1, leaderless, says({ learner: true })), voter(2, volumeGone)]),
+    "record QuorumLost: example-0 is the best survivor",
   ],
   [
     "a member that etcd removed does not count any more",
@@ -302,7 +313,7 @@ decisions("a recovery", recovering, [
   [
     "members are being deleted",
     during("Stopping", [voter(0, stopping)]),
-    "wait Recovering: the members are stopping",
+    "wait Recovering: example-0: stopping",
   ],
   [
     "the volume of another member could still be used",

@@ -312,6 +312,7 @@ decisions("the end of an upgrade to a new minor", rollout, [
     last(14),
     "wait RollingOut: example-0 is the last: the others are watched for a while",
   ],
+  ["the clock was set back since", last(-3_600), "record RollingOut: example-0 is next (2 of 3 done)"],
   ["the others have run it for a while", last(15), "record RollingOut: example-0 is next (2 of 3 done)"],
   [
     "a single member does not wait",

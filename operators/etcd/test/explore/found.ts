@@ -533,18 +533,6 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 800, do: "volume: destroyed", with: { which: 0.738, how: "corrupt" } },
     ],
   },
-  "the cluster is deleted with a final backup while its version cannot be reached": {
-    beginning: "one member",
-    seed: 200000310,
-    steps: [
-      { atMs: 26800, do: "edit: version", with: { version: "4.0.0" } },
-      {
-        atMs: 32100,
-        do: "edit: deleted and made again",
-        with: { propagation: "Background", finalBackup: true },
-      },
-    ],
-  },
   "the claim with the backups is deleted before a final backup": {
     beginning: "one member",
     seed: 200000310,
@@ -556,6 +544,65 @@ export const found: Readonly<Record<string, Plan>> = {
         do: "edit: deleted and made again",
         with: { propagation: "Background", finalBackup: true },
       },
+    ],
+  },
+  "the only voter loses its volume while a learner joins": {
+    beginning: "one member",
+    seed: 5,
+    steps: [
+      { atMs: 0, do: "edit: size", with: { size: 3 } },
+      { atMs: 900, do: "volume: destroyed", with: { which: 0.1, how: "claim deleted" } },
+    ],
+  },
+  "a cluster that lost a voter is made again while a learner joins": {
+    beginning: "two members",
+    seed: 220000103,
+    steps: [
+      { atMs: 7100, do: "edit: size", with: { size: 5 } },
+      { atMs: 8300, do: "volume: destroyed", with: { which: 0.005, how: "claim deleted" } },
+      {
+        atMs: 20000,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", finalBackup: false },
+      },
+    ],
+  },
+  "the leader loses its volume while the operator does not reach it": {
+    beginning: "three members with a small quota",
+    seed: 220000839,
+    steps: [
+      {
+        atMs: 11800,
+        do: "line: operator to a pod",
+        forMs: 151600,
+        with: { how: "refused", which: 0.079, ms: 300, all: false },
+      },
+      { atMs: 22800, do: "volume: destroyed", with: { which: 0.197, how: "claim deleted" } },
+    ],
+  },
+  "the wall clock goes back by an hour while authorities are rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 7,
+    steps: [
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "0.5" } },
+      { atMs: 5000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
+  "the wall clock goes back by an hour before a backup is tried again": {
+    beginning: "one member",
+    seed: 7,
+    steps: [
+      { atMs: 0, do: "backup: the store does not answer", forMs: 20000 },
+      { atMs: 100, do: "edit: backups are asked for", with: { count: 3 } },
+      { atMs: 15000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
+  "the status is wiped while authorities are rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 3,
+    steps: [
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "1" } },
+      { atMs: 1000, do: "by hand: the status is wiped" },
     ],
   },
 };

@@ -89,7 +89,8 @@ const dataIsThere: EtcdOracle = {
       const status = world.primary?.status as EtcdClusterObject["status"];
       const said = status?.conditions?.find(({ reason }) => reason === reasons.allDataLost);
       if (!said) return undefined;
-      const [intact] = intactVolumes(world);
+      // A learner may lack data, and no cluster can be made from it: that it is there must be said.
+      const [intact] = intactVolumes(world).filter((name) => !said.message.includes(`the learner ${name}`));
       return intact === undefined ? undefined : `"${said.message}", but ${intact} has all its data`;
     },
   },

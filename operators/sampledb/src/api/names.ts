@@ -13,6 +13,8 @@ export const annotations = {
   restored: "sampledb.keelson.dev/restored",
   /** On a claim: in how many databases its data may be, the highest number that its servers ran with. */
   databases: "sampledb.keelson.dev/databases",
+  /** On a claim: the version of Redis that wrote its data last; an older one may not read it. */
+  version: "sampledb.keelson.dev/version",
   /** On a claim: the UID of the SampleDB whose data it holds. */
   database: "sampledb.keelson.dev/database-uid",
   /** On a PersistentVolume: its reclaim policy before the operator set it to Retain. */

@@ -55,7 +55,11 @@ test.each<[string, Parameters<typeof observed>[0], string]>([
   ["one that has ended rests", { status: { phase: "Done" } }, "rest"],
   ["without a database it waits", { db: undefined, store: undefined }, "wait"],
   ["behind another it waits", { before: "other" }, "wait"],
-  ["before its next attempt it waits", { status: { retryAfter: "2026-01-01T00:02:00Z" } }, "wait"],
+  [
+    "before its next attempt it waits",
+    { status: { attempt: 2, retryAfter: "2026-01-01T00:01:10Z" } },
+    "wait",
+  ],
   ["while a pod works it waits", { worker: { state: "working", message: "" } }, "wait"],
   ["a report is recorded", { worker: { state: "done", manifest: { ...manifest, verified } } }, "record"],
 ])("%s", (_, changes, expected) => {

@@ -5,6 +5,7 @@ import {
   type BackupStore,
   failedBackup,
   hasBackupEnded,
+  pauseBeforeAttempt,
 } from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { SampleDBBackup, SampleDBBackupObject } from "../api/backup.ts";
@@ -92,7 +93,7 @@ export function decideBackup(o: ObservedBackup): BackupDecision {
     );
   if (o.db.status?.primary === undefined && backup.spec.cold === undefined)
     return wait("Pending", "DatabaseNotReady", `SampleDB ${backup.spec.database} has no primary yet`);
-  const pauseMs = Date.parse(status.retryAfter ?? "") - nowMs;
+  const pauseMs = pauseBeforeAttempt(status, { nowMs });
   if (pauseMs > 0)
     return wait("Pending", "Retrying", `attempt ${attempt} follows: ${status.failure?.message}`, pauseMs);
   if (o.leftovers > 0) return wait("Pending", "Retrying", "the last attempt's pod is stopping");

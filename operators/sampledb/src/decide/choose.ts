@@ -8,7 +8,7 @@ import { conditionOf, followsPrimary, isEmpty, isUnattached, serverNamed, wanted
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
-import { nothingLeadsBack } from "./upgrade.ts";
+import { closedGuard, nothingLeadsBack } from "./upgrade.ts";
 
 type Candidate = Server & {
   readonly pod: NonNullable<Server["pod"]>;
@@ -110,9 +110,11 @@ export function firstChoice(o: Observed): Plan {
   // No server is made for a spec that is refused, which is what a person must hear.
   if (o.specProblem && o.setReplicas === undefined) return {};
   const all = candidates(o);
-  const leading = all.filter(({ facts }) => facts.role === "primary");
-  const [only] = leading;
-  if (only && leading.length === 1) return adopt(o, only);
+  const leading = all.filter((server) => server.facts.role === "primary" && !isOutlived(server, all, o));
+  // One that was closed has made way for another, which may have taken writes since.
+  const open = leading.filter(({ facts }) => facts.guard < closedGuard);
+  const [only] = open.length > 0 ? open : leading;
+  if (only && (open.length === 1 || leading.length === 1)) return adopt(o, only);
   const marked = o.servers.filter(({ claim }) => claim?.epoch !== undefined);
   if (marked.length === 0) {
     const first = all.find(({ ordinal }) => ordinal === 0);
@@ -133,11 +135,22 @@ export function firstChoice(o: Observed): Plan {
   return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
 }
 
-/** While a volume with data has not been asked, it may be that of the primary. */
+/** It was replaced, and does not know it: another volume has data of a later epoch, whose server does not follow it. */
+function isOutlived(server: Candidate, all: readonly Candidate[], { servers }: Observed): boolean {
+  const newest = Math.max(0, ...servers.map(({ claim }) => claim?.epoch ?? 0));
+  if ((server.claim.epoch ?? 0) >= newest) return false;
+  return !all.some(
+    ({ claim, facts }) => claim.epoch === newest && facts.linkUp && followsPrimary(facts, server),
+  );
+}
+
+/** While a volume with data has not been asked, it may be that of the primary. One that is damaged cannot be asked. */
 function withoutPrimary(o: Observed, all: readonly Candidate[], marked: readonly Server[]): string {
   const filled = marked.filter(({ claim }) => claim?.epoch !== 0);
   const text = `volumes with data of an earlier time are there (${filled.map(({ name }) => name).join(", ")})`;
-  const silent = filled.filter(({ name, claim }) => !claim?.lost && !all.some((each) => each.name === name));
+  const silent = filled.filter(
+    (server) => !server.claim?.lost && !isDamaged(server) && !all.some((each) => each.name === server.name),
+  );
   if (silent.length > 0) {
     const words = silent.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
     return `${text}; the one of its primary is awaited, which may be that of ${words}`;
@@ -283,6 +296,7 @@ function adopt(o: Observed, server: Candidate): Plan {
         promise: promised(o),
         followers: [],
       },
+      promotion: undefined,
       handover: undefined,
       fence: undefined,
     },

@@ -55,7 +55,9 @@ export function seenByPrimary(server: Server, primary: ServerFacts): ConnectedRe
 }
 
 /** What is written on a claim about its data; what is not named here is left as it is. */
-export type ClaimMarks = Partial<Pick<ClaimView, "epoch" | "primaryEpoch" | "databases" | "restored">>;
+export type ClaimMarks = Partial<
+  Pick<ClaimView, "epoch" | "primaryEpoch" | "databases" | "restored" | "version">
+>;
 
 export function isMarked(claim: ClaimView, marks: ClaimMarks): boolean {
   const names = Object.keys(marks) as (keyof ClaimMarks)[];
@@ -76,6 +78,8 @@ export function conditionOf(server: Server): string {
   if (server.pod.obstacle !== undefined) return server.pod.obstacle;
   if (server.nodeLost) return "its node does not report";
   if (server.answer?.state === "busy") return server.answer.message;
+  if (server.answer?.state === "denied") return "it does not accept the operator's password";
+  if (server.answer?.state === "untrusted") return "it presents a certificate that is not trusted";
   if (!facts) return server.answer?.state === "loading" ? "it loads its data" : "it does not answer";
   return facts.syncing ? "it receives a full copy" : `it connects to port ${redisPort}`;
 }

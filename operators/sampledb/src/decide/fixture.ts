@@ -136,6 +136,7 @@ export function observedFixture(changes: Changes = {}): Observed {
         primaryEpoch: ordinal === 0 ? 3 : undefined,
         databases: 16,
         restored: undefined,
+        version: "7.0",
         database: "uid",
         needsRestart: false,
       },

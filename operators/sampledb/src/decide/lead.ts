@@ -1,6 +1,7 @@
 /** A primary leads: who follows it, how it is guarded, what its pods are labelled, and when it hands over. Pure. */
 import { reasons } from "../api/conditions.ts";
 import type { ServerFacts } from "../engine/info.ts";
+import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import {
   conditionOf,
@@ -244,11 +245,13 @@ function marks(o: Observed, primary: Primary): Action[] {
   const origin = restore?.phase === "Done" ? { restored: restore.id } : {};
   return o.servers.flatMap((server): Action[] => {
     const { claim, name } = server;
-    if (!claim || claim.deleting || factsOf(server)?.rewriting) return [];
+    const facts = factsOf(server);
+    if (!claim || claim.deleting || !facts || facts.rewriting) return [];
     const leads = server === primary.server;
     if (!leads && !isInSync(server, primary)) return [];
     const databases = Math.max(claim.databases ?? 0, primary.server.pod?.databases ?? 0);
-    const marks = { epoch, ...(leads && { primaryEpoch: epoch }), databases, ...origin };
+    const version = minorOf(facts.version);
+    const marks = { epoch, ...(leads && { primaryEpoch: epoch }), databases, version, ...origin };
     return isMarked(claim, marks) ? [] : [{ do: "markClaim", server: name, ...marks }];
   });
 }

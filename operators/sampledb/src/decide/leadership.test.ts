@@ -621,6 +621,24 @@ describe("the first choice", () => {
     expect(plan.status).toMatchObject({ primary: "db-0", epoch: 4 });
   });
 
+  test("is not a primary that was replaced and does not know it, nor one that made way for another", () => {
+    const leads = (ordinal: number, guard: number): Partial<Server> => ({
+      answer: {
+        state: "facts",
+        facts: factsFixture(ordinal, { role: "primary", upstream: undefined, linkUp: false, guard }),
+      },
+    });
+    const [first] = observedFixture().servers;
+    const claim = first?.claim && { ...first.claim, epoch: 2, primaryEpoch: 2 };
+    const old = observedFixture({ servers: [{ ...leads(0, 1), claim }, silent, silent], status: nobody });
+    expect(leadership(old).status).toBeUndefined();
+    expect(leadership(old).notReady?.message).toContain("db-1");
+    const followed = observedFixture({ servers: [{ ...leads(0, 1), claim }], status: nobody });
+    expect(leadership(followed).status).toMatchObject({ primary: "db-0", epoch: 4 });
+    const both = observedFixture({ servers: [leads(0, 99), leads(1, 0)], status: nobody });
+    expect(leadership(both).status).toMatchObject({ primary: "db-1", epoch: 4 });
+  });
+
   test("is the volume that had the newest primary, when all was restarted", () => {
     const plan = leadership(
       observedFixture({ servers: [restarted(0), restarted(1), restarted(2)], status: nobody }),
@@ -669,6 +687,19 @@ describe("a status of an earlier time, as after a restore of the API server", ()
     const { status, actions } = leadership(o);
     expect(status).toMatchObject({ primary: "db-1", epoch: 4 });
     expect(actions ?? []).toEqual([]);
+  });
+
+  test("a primary is found also when the status has a choice of an earlier time, which was made", () => {
+    const promotion = {
+      ...{ server: "db-2", runId: "gone", podUid: "gone", claimUid: "claim-2", epoch: 4 },
+      ...{ why: "", loss: "" },
+    };
+    const o = observedFixture({
+      servers: [replica(0), leading("d".repeat(40)), replica(2)],
+      status: { promotion },
+    });
+    const { status } = leadership(o);
+    expect(status).toMatchObject({ primary: "db-1", promotion: undefined });
   });
 
   test("one that was told to follow a server that is silent now is not back with its own data", () => {

@@ -39,7 +39,11 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
   const server = serverNamed(o, name);
   const facts = server && factsOf(server);
   const notReady = waitingFor(reasons.promoting, `${name} becomes the primary: ${why}`, 0);
-  if (!facts || facts.runId !== runId) return lost(o, name, podUid, runId);
+  if (!facts || facts.runId !== runId) {
+    // The choice may be of an earlier time, and another leads since.
+    const later = o.status.leadership && laterPrimary(o, o.status.leadership);
+    return later ?? lost(o, name, podUid, runId);
+  }
   if (facts.role === "replica") {
     const others = o.servers.filter((other) => other !== server && other.pod?.role === "primary");
     return {

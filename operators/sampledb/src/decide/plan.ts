@@ -33,6 +33,7 @@ export type Action =
       readonly primaryEpoch?: number;
       readonly databases?: number;
       readonly restored?: string;
+      readonly version?: string;
     }
   /** By UID, and with a second of grace when a silent process must end. */
   | {

@@ -41,7 +41,9 @@ test("so it does during an upgrade, but not while writes have ended, and never t
   expect(["BackingUp", "Rehearsing", "Replicas", "Finishing"].map((phase) => during(phase))).toEqual([
     2, 2, 2, 2,
   ]);
-  expect(["Switching", "Verifying", "GoingBack"].map((phase) => during(phase))).toEqual([0, 0, 0]);
+  expect(["Switching", "Verifying"].map((phase) => during(phase))).toEqual([0, 0]);
+  const candidate = { server: "db-2", runId: "run-2" };
+  expect([during("GoingBack", { candidate }), during("GoingBack")]).toEqual([0, 2]);
   expect(during("Replicas", { held: "db-1" })).toBe(0);
   expect(during("Finishing", { held: "db-1", pointOfNoReturn: true })).toBe(2);
 });
@@ -82,4 +84,18 @@ test("a replica that refuses the operator's password starts again, one at a time
   expect(lockedOut(busy).actions).toEqual([]);
   expect(lockedOut(observedFixture({ servers: [undefined, { ...denied, silentMs: 1_000 }] }))).toEqual({});
   expect(lockedOut(observedFixture({ servers: [denied, denied, denied] }))).toEqual({});
+});
+
+test("where nobody knows who led, one that shuts the operator out starts again after a while", () => {
+  const unknown = { primary: undefined, epoch: undefined, leadership: undefined };
+  const stranger = { answer: { state: "untrusted", message: "self-signed" }, silentMs: 31_000 } as const;
+  const both = observedFixture({ replicas: 1, servers: [stranger, stranger], status: unknown });
+  expect(lockedOut(both).actions).toMatchObject([{ do: "deletePod", server: "db-0", uid: "pod-0" }]);
+  const stopping = { ...stranger, pod: podFixture(0, { deleting: true }) };
+  const next = observedFixture({ replicas: 1, servers: [stopping, stranger], status: unknown });
+  expect(lockedOut(next).actions).toEqual([]);
+  const soon = { ...stranger, silentMs: 6_000 };
+  expect(lockedOut(observedFixture({ replicas: 1, servers: [soon, soon], status: unknown }))).toEqual({});
+  const led = observedFixture({ replicas: 1, servers: [undefined, soon] });
+  expect(lockedOut(led).actions).toMatchObject([{ do: "deletePod", server: "db-1", uid: "pod-1" }]);
 });

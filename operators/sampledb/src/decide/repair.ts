@@ -12,11 +12,16 @@ export function isDamaged({ pod }: Server): boolean {
 /** What redis-server says last when its files are not what it wrote. */
 const damage = /append only file|Fatal error loading the DB|Wrong signature|Short read or OOM|RDB CRC error/i;
 
+/** An upgrade has ended writes and may still change the primary. When it has gone back, the old one leads for good. */
+function isUncertain(upgrade: Observed["status"]["upgrade"]): boolean {
+  return isClosedByUpgrade(upgrade) && !(upgrade?.phase === "GoingBack" && !upgrade.candidate);
+}
+
 /** Only while a primary leads: then nothing is on that volume that nobody else has. */
 export function repair(o: Observed): Plan {
   const primary = healthyPrimary(o);
   const { upgrade, promotion } = o.status;
-  if (!primary || isClosedByUpgrade(upgrade) || promotion) return {};
+  if (!primary || isUncertain(upgrade) || promotion) return {};
   const found = o.servers.find(
     (server) =>
       server !== primary.server &&
@@ -55,20 +60,33 @@ export function wiped(o: Observed): Plan {
   };
 }
 
-/** How long a server may refuse the operator's password before it starts again. */
-const deniedMs = 5_000;
+/** How long a server may shut the operator out before it starts again. */
+const shutOutMs = 5_000;
+/** Where nobody leads, as far as anybody knows, it may be the one that did, with clients of its own. */
+const unknownMs = 30_000;
+
+const shutOut: Readonly<Record<string, string>> = {
+  denied: "it does not accept the operator's password, and learns it when it starts",
+  untrusted: "it presents a certificate that is not trusted, and reads the present one when it starts",
+};
 
 /**
- * A server that does not know the operator's password cannot be told another one, but it reads the users when it starts.
- * One at a time, and only while a primary leads; a primary that refuses is fenced as a silent one is.
+ * A server that does not know the operator's password cannot be told another one, and one that presents a certificate of
+ * before cannot be told to read it again; but each reads its files when it starts. One at a time. A primary that is known
+ * is fenced as a silent one is.
  */
 export function lockedOut(o: Observed): Plan {
   const primary = healthyPrimary(o);
+  if (!primary && (o.status.leadership || o.status.promotion)) return {};
   const others = o.servers.filter((server) => server !== primary?.server && server.pod);
-  const found = others.find(({ answer, silentMs }) => answer?.state === "denied" && silentMs >= deniedMs);
-  if (!primary || !found?.pod || found.name === o.status.upgrade?.held) return {};
-  const why = "it does not accept the operator's password, and learns it when it starts";
-  const isFree = others.every(({ pod }) => pod?.ready && !pod.deleting);
+  const patienceMs = primary ? shutOutMs : unknownMs;
+  const found = others.find(
+    ({ answer, silentMs }) => answer && shutOut[answer.state] && silentMs >= patienceMs,
+  );
+  if (!found?.pod || !found.answer || found.name === o.status.upgrade?.held) return {};
+  const why = shutOut[found.answer.state] as string;
+  // Without a primary nobody knows whether the others are any better.
+  const isFree = others.every(({ pod }) => !pod?.deleting && (!primary || pod?.ready));
   return {
     actions: isFree ? [{ do: "deletePod", server: found.name, uid: found.pod.uid, why }] : [],
     notReady: waitingFor(reasons.replicasMissing, `${found.name} is replaced: ${why}`, 500),

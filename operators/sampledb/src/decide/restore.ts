@@ -27,7 +27,8 @@ export function restore(o: Observed): Plan {
         },
       };
     }
-    if (status.upgrade) return { notReady: waitingFor(reasons.restoring, "the upgrade ends first") };
+    // It ends first, and says what it waits for.
+    if (status.upgrade) return {};
     const server = status.primary ?? serverName(o.database, 0);
     return {
       // Another restore may have carried out the same wish before: its Job and its mark on the volume are not ours.

@@ -81,7 +81,10 @@ test("an upgrade that failed is tried again when the spec was corrected meanwhil
   const { status: after } = upgrade(observedFixture({ replicas: 1, spec, status, observed: corrected }));
   expect(after?.failedUpgrade?.generation).toBe(2);
   const next = observedFixture({ replicas: 1, spec, status: { ...after }, observed: { generation: 3 } });
-  expect(upgrade(next).status?.upgrade).toMatchObject({ phase: "BackingUp", id: "8-0-3" });
+  expect(upgrade(next).status?.upgrade).toMatchObject({
+    phase: "BackingUp",
+    id: expect.stringMatching(/^8-0-[0-9a-z]+-3$/),
+  });
 });
 
 describe("before anything is touched", () => {
@@ -256,6 +259,17 @@ describe("a database without replicas", () => {
   });
 });
 
+test("a status of an earlier time does not bring an older version back than the primary runs", () => {
+  const facts = factsFixture(0, { role: "primary", version: "8.0.2", upstream: undefined, replicas: [] });
+  const servers = [{ answer: { state: "facts" as const, facts } }];
+  const at = (more: Observed["status"]) =>
+    upgrade(observedFixture({ replicas: 0, spec, servers, status: { imageVersion: "7.0", ...more } })).status;
+  expect(at({})).toEqual({ imageVersion: "8.0", upgrade: undefined });
+  expect(at({ upgrade: under("Rehearsing") })).toEqual({ imageVersion: "8.0", upgrade: undefined });
+  expect(at({ upgrade: under("GoingBack", { held: "db-0" }) })?.imageVersion).toBeUndefined();
+  expect(at({ imageVersion: "8.0" })?.imageVersion).toBeUndefined();
+});
+
 describe("going back", () => {
   const status = { imageVersion: "7.0", upgrade: under("GoingBack", { held: "db-0", message: "no" }) };
 
@@ -337,6 +351,20 @@ describe("going back", () => {
     const follows = { ...modern(1), answer: { state: "facts" as const, facts: orphaned } };
     const before = observedFixture({ replicas: 1, spec, servers: [damaged, follows], status: now });
     expect(leadership(before).status?.promotion).toMatchObject({ server: "db-1" });
+  });
+
+  test("does not lead back to a volume that was lost, also while the new version does not answer", () => {
+    const now = { imageVersion: "7.0", upgrade: switched };
+    const leader = { primary: "db-1", leadership: leadershipFixture(0, { runId: "run-1" }) };
+    const silent = { ...modern(1), answer: { state: "silent" as const, message: "" } };
+    const back = (held: Parameters<typeof observedFixture>[0]) =>
+      upgrade(observedFixture({ replicas: 1, spec, status: { ...now, ...leader }, ...held })).status
+        ?.promotion;
+    expect(back({ servers: [restarted(0), silent] })).toMatchObject({ server: "db-0" });
+    expect(back({ servers: [restarted(0, { empty: true }), silent] })).toBeUndefined();
+    const [first] = observedFixture().servers;
+    const claim = first?.claim && { ...first.claim, epoch: 0, primaryEpoch: 0 };
+    expect(back({ servers: [{ ...restarted(0), claim }, silent] })).toBeUndefined();
   });
 
   test("does not put the held primary in the place of another of the old version that a failover chose since", () => {

@@ -3,7 +3,7 @@
  * until what it led to was verified; until then everything can go back. Pure.
  */
 import { reasons } from "../api/conditions.ts";
-import { changeProblem, minorOf } from "../engine/version.ts";
+import { changeProblem, compareVersions, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { ownId } from "../resources/names.ts";
 import { conditionOf, healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
@@ -19,6 +19,8 @@ const startMs = 120_000;
 
 export function upgrade(o: Observed): Plan {
   const under = o.status.upgrade;
+  const later = laterVersion(o);
+  if (later !== undefined) return alreadyRuns(o, later);
   if (!under) return begin(o);
   // The switch has happened, and leadership records it in this pass.
   if (switchedOver(o)) return {};
@@ -42,6 +44,28 @@ export function upgrade(o: Observed): Plan {
   }
 }
 
+/**
+ * The status is of an earlier time, as after a restore of the API server: the primary runs a newer version than it says.
+ * Servers of the older one could not copy it.
+ */
+function laterVersion({ status, ...o }: Observed): string | undefined {
+  const phase = status.upgrade?.phase;
+  if (phase !== undefined && phase !== "BackingUp" && phase !== "Rehearsing") return undefined;
+  const primary = healthyPrimary({ ...o, status });
+  const version = primary && minorOf(primary.facts.version);
+  if (version === undefined || status.imageVersion === undefined) return undefined;
+  return compareVersions(version, status.imageVersion) > 0 ? version : undefined;
+}
+
+function alreadyRuns({ status }: Observed, version: string): Plan {
+  const message = `the primary ${status.primary} runs Redis ${version} already`;
+  return {
+    status: { imageVersion: version, upgrade: undefined },
+    events: [{ type: "Normal", reason: reasons.upgrading, message }],
+    notReady: waitingFor(reasons.upgrading, message, 0),
+  };
+}
+
 function begin(o: Observed): Plan {
   const from = o.status.imageVersion ?? o.spec.version;
   const to = o.spec.version;
@@ -55,10 +79,12 @@ function begin(o: Observed): Plan {
     return {
       notReady: waitingFor(
         reasons.upgrading,
-        `the upgrade to Redis ${to} begins when every server is in sync`,
+        `the upgrade to Redis ${to} begins when every server is in sync: ${unwellWords(o)}`,
       ),
     };
-  const id = `${to.replace(".", "-")}-${o.generation}`;
+  // What an earlier attempt left behind, of which a status that was lost says nothing, is not taken for its own.
+  const began = Math.floor(o.nowMs / 1_000).toString(36);
+  const id = `${to.replace(".", "-")}-${began}-${o.generation}`;
   return {
     status: {
       upgrade: { from, to, id, phase: "BackingUp", pointOfNoReturn: false, since: at(o) },
@@ -256,25 +282,27 @@ export const closedGuard = 99;
 
 function verifying(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
-  const notReady = waitingFor(reasons.upgrading, "no writes: the new version is verified", 50);
+  const job = o.migrationsDue > 0 ? `, by Job ${o.database.name}-migrate-${under.id}` : "";
+  const message = `no writes: ${o.status.primary} with Redis ${under.to} is verified${job}`;
+  const notReady = waitingFor(reasons.upgrading, message, 50);
   if (!primary)
     return isOverdue(o, under) ? goBack(o, under, "the new primary does not answer") : { notReady };
   const { facts } = primary;
   if (!runs(primary.server, under.to)) return goBack(o, under, `the primary runs ${facts.version}`);
   if (o.migrationsDue > 0) {
-    const job = o.jobs.find(({ key }) => key === `migrate-${under.id}`);
+    const migrations = o.jobs.find(({ key }) => key === `migrate-${under.id}`);
     if (facts.guard >= closedGuard)
       return {
         actions: [{ do: "setGuard", server: primary.server.name, guard: 0 }],
         notReady: { ...notReady, recheckMs: 0 },
       };
-    if (!job)
+    if (!migrations)
       return {
         actions: [{ do: "startMigrations", id: under.id, server: primary.server.name }],
         notReady: { ...notReady, recheckMs: 1_000 },
       };
-    if (job.state === "failed") return goBack(o, under, `a migration failed: ${job.message}`);
-    if (job.state === "running") return { notReady: { ...notReady, recheckMs: 1_000 } };
+    if (migrations.state === "failed") return goBack(o, under, `a migration failed: ${migrations.message}`);
+    if (migrations.state === "running") return { notReady: { ...notReady, recheckMs: 1_000 } };
   } else {
     // The old primary is as it was when writes ended; keys may have expired since.
     const before = keysOf(serverNamed(o, under.held));
@@ -282,9 +310,9 @@ function verifying(o: Observed, under: Under): Plan {
       return goBack(o, under, `there were ${before} keys, and the new version has ${facts.keys}`);
   }
   if (facts.persistenceFailed) return goBack(o, under, "the new version cannot write to its volume");
-  const message = "verified; from here on only a restore leads back to the old version";
+  const words = "verified; from here on only a restore leads back to the old version";
   return {
-    ...phase(o, under, "Finishing", message, {}, { pointOfNoReturn: true }),
+    ...phase(o, under, "Finishing", words, {}, { pointOfNoReturn: true }),
     actions: [{ do: "resume", server: primary.server.name }],
     events: [verified(under)],
   };
@@ -293,8 +321,10 @@ function verifying(o: Observed, under: Under): Plan {
 /** The old primary is replaced by the rollout, as any outdated pod. */
 function finishing(o: Observed, under: Under): Plan {
   const done = isWell(o) && o.servers.every((server) => runs(server, under.to));
-  if (!done)
-    return { notReady: waitingFor(reasons.upgrading, `the other servers follow to Redis ${under.to}`, 500) };
+  if (!done) {
+    const message = `the other servers follow to Redis ${under.to}: ${unwellWords(o, under.to)}`;
+    return { notReady: waitingFor(reasons.upgrading, message, 500) };
+  }
   return {
     status: { upgrade: undefined },
     events: [{ type: "Normal", reason: "Upgraded", message: `every server runs Redis ${under.to}` }],
@@ -306,7 +336,7 @@ function finishing(o: Observed, under: Under): Plan {
 function goingBack(o: Observed, under: Under): Plan {
   const notReady = waitingFor(
     reasons.upgrading,
-    `Redis ${under.from} is brought back: ${under.message}`,
+    `Redis ${under.from} is brought back: ${under.message}; ${backWords(o, under)}`,
     300,
   );
   const held = serverNamed(o, under.held);
@@ -327,6 +357,8 @@ function goingBack(o: Observed, under: Under): Plan {
     const switched = under.candidate !== undefined && o.status.primary !== under.held;
     if (held && isOutdated(o, held) && !runs(held, under.from) && o.setTemplate === o.wantedTemplate)
       return { actions: [backTo(under, held)], notReady };
+    // Nobody is made the primary who has nothing: the one of the new version is awaited, or replaced by another.
+    if (nothingLeadsBack(o)) return { notReady };
     if (!switched || o.status.promotion || !facts || !held?.pod || !held.claim) return { notReady };
     const promotion = {
       server: held.name,
@@ -372,13 +404,26 @@ function goingBack(o: Observed, under: Under): Plan {
   };
 }
 
+/** Who must lead again, and who must follow it, with what keeps them. */
+function backWords(o: Observed, under: Under): string {
+  const held = serverNamed(o, under.held);
+  const primary = healthyPrimary(o);
+  if (!primary || !runs(primary.server, under.from))
+    return `${under.held} must lead again${held && !factsOf(held) ? ` (${conditionOf(held)})` : ""}`;
+  const left = o.servers.filter((server) => server.ordinal < wantedServers(o) && !runs(server, under.from));
+  return left.length === 0
+    ? `${primary.server.name} leads again`
+    : `${left.map((server) => `${server.name} (${conditionOf(server)})`).join(", ")} must follow ${primary.server.name}`;
+}
+
 /** What an upgrade goes back to is not there any more: then the new version has the only data. */
 export function nothingLeadsBack(o: Observed): boolean {
   const { upgrade: under } = o.status;
   if (under?.phase !== "GoingBack") return false;
   const held = serverNamed(o, under.held);
   const facts = held && factsOf(held);
-  return !held?.claim || held.claim.lost || isDamaged(held) || (facts !== undefined && isEmpty(facts));
+  if (!held?.claim || held.claim.lost || held.claim.epoch === 0 || isDamaged(held)) return true;
+  return facts !== undefined && isEmpty(facts);
 }
 
 /** Its pod is made again, with the old version. */
@@ -444,6 +489,20 @@ function keysOf(server: Server | undefined): number | undefined {
 
 function runs(server: Server, version: string): boolean {
   return minorOf(factsOf(server)?.version ?? "") === version;
+}
+
+/** What keeps it from being well, and from running a version. */
+function unwellWords(o: Observed, version?: string): string {
+  const primary = healthyPrimary(o);
+  if (!primary) return `the primary ${o.status.primary} does not serve`;
+  const words = o.servers.flatMap((server) => {
+    const { name } = server;
+    if (version !== undefined && !runs(server, version)) return `${name} (it does not run Redis ${version})`;
+    if (server === primary.server) return [];
+    if (server.ordinal >= wantedServers(o)) return `${name} (it is one too many)`;
+    return isInSync(server, primary) ? [] : `${name} (${conditionOf(server)})`;
+  });
+  return words.length > 0 ? words.join(", ") : primary.server.name;
 }
 
 /** A primary leads, and everyone who should follows it. */

@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTls } from "node:tls";
+import { leafFor, newAuthority } from "@keelson/kit";
 import { expect, test } from "vitest";
 import { RedisConnection } from "./connection.ts";
 
@@ -51,6 +53,29 @@ test("connecting ends with the reconcile that wanted it", async () => {
   );
   stop.abort(new Error("the lease is lost"));
   await expect(opening).rejects.toThrow("the lease is lost");
+});
+
+test("a server that presents a certificate of someone else is told apart from one that says nothing", async () => {
+  const nowMs = Date.now();
+  const [authority, other] = [newAuthority("a", { nowMs }), newAuthority("b", { nowMs })];
+  const names = ["db.default.svc"];
+  const spec = { commonName: "", names, usages: ["server"] as const, lifetimeMs: 3_600_000 };
+  const { certificate, key } = leafFor(authority, spec, undefined, nowMs);
+  const server = createTls({ cert: certificate, key }, (socket) => socket.on("error", () => undefined));
+  server.on("tlsClientError", () => undefined).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const open = async (ca: string) =>
+    await RedisConnection.open(
+      { ...addressOf(server), tls: { ca, serverName: "db.default.svc" } },
+      { timeoutMs: 5_000 },
+    );
+  try {
+    await expect(open(other.certificate)).rejects.toMatchObject({ code: "Untrusted" });
+    await using trusted = await open(authority.certificate);
+    expect(trusted.fingerprint).toBeDefined();
+  } finally {
+    server.close();
+  }
 });
 
 test("a connection that did not answer once is not used again", async () => {

@@ -52,7 +52,10 @@ export class RedisConnection implements AsyncDisposable {
     socket.on("close", () => this.#fail(new RedisError("Unreachable", `${what} closed the connection`)));
   }
 
-  /** Rejects with `Refused` when nobody listens, with `Unreachable` when nobody answers in time. */
+  /**
+   * Rejects with `Refused` when nobody listens, with `Unreachable` when nobody answers in time, and with `Untrusted` when
+   * it is not the server that we look for, as far as its certificate says.
+   */
   static async open(address: RedisAddress, options: DialOptions): Promise<RedisConnection> {
     const what = `${address.host}:${address.port}`;
     return await RedisConnection.over(await openSocket(address, what, options), what, options);
@@ -173,6 +176,7 @@ async function openSocket(address: RedisAddress, what: string, options: DialOpti
 }
 
 function fromSystem(error: Error & { code?: string }, what: string): RedisError {
-  const code = error.code === "ECONNREFUSED" ? "Refused" : "Unreachable";
+  const isUntrusted = /CERT|UNABLE_TO_VERIFY/.test(error.code ?? "");
+  const code = error.code === "ECONNREFUSED" ? "Refused" : isUntrusted ? "Untrusted" : "Unreachable";
   return new RedisError(code, `cannot reach ${what}: ${error.message}`, { cause: error });
 }

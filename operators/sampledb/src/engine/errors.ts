@@ -7,6 +7,8 @@ export type RedisErrorCode =
   | "Unreachable"
   /** The server does not accept our credentials. */
   | "Denied"
+  /** The certificate that the server presents is of nobody whom we trust, or of another time. */
+  | "Untrusted"
   /** The server loads its data and answers nothing else. */
   | "Loading"
   /** A write was refused by a replica. */

@@ -77,6 +77,7 @@ function unanswered(error: unknown): Answer {
   if (isRedisError(error, "Refused")) return { state: "refused", message };
   if (isRedisError(error, "Loading")) return { state: "loading", message };
   if (isRedisError(error, "Denied")) return { state: "denied", message };
+  if (isRedisError(error, "Untrusted")) return { state: "untrusted", message };
   if (isRedisError(error, "Answered")) return { state: "busy", message };
   return { state: "silent", message };
 }

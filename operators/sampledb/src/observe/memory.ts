@@ -5,6 +5,9 @@
 import type { ServerFacts } from "../engine/info.ts";
 import type { Answer } from "./observed.ts";
 
+/** Nothing is learned of a server that answers like this. */
+const silentStates: ReadonlySet<Answer["state"]> = new Set(["silent", "denied", "untrusted"]);
+
 /** Of one database. */
 export class DatabaseMemory {
   /** When each pod last answered, by UID; the first look counts as an answer. */
@@ -29,7 +32,7 @@ export class DatabaseMemory {
   readonly told = new Map<string, { applied: string; readBack: string; atMs: number }>();
 
   silentMs(podUid: string, answer: Answer | undefined, nowMs: number): number {
-    const isSilent = answer?.state === "silent" || answer?.state === "denied";
+    const isSilent = answer !== undefined && silentStates.has(answer.state);
     if (!isSilent || !this.#answered.has(podUid)) this.#answered.set(podUid, nowMs);
     return nowMs - (this.#answered.get(podUid) ?? nowMs);
   }

@@ -13,7 +13,7 @@ import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
 import { systemUsers } from "../resources/settings.ts";
 import { refusedSetting, specToRun } from "../resources/settings-to-run.ts";
-import { templateHash } from "../resources/stateful-set.ts";
+import { templateHash, versionOfImage } from "../resources/stateful-set.ts";
 import { type Answers, ask } from "./ask.ts";
 import { type Certificates, trustOf } from "./certificates.ts";
 import type { DatabaseMemory } from "./memory.ts";
@@ -44,7 +44,7 @@ export async function observe(
   const database = databaseName(db);
   const { spec, metadata } = db;
   const claims = claimViews(ctx);
-  const status = withKnownRestore(db, ownStatus(db), claims);
+  const status = knownStatus(db, ctx, claims);
   const pods = await findPods(db, ctx, status);
   const answers = await ask(
     [...pods].flatMap(([ordinal, { pod }]) => {
@@ -63,7 +63,10 @@ export async function observe(
   );
   const nowMs = ctx.clock.now();
   const nodes = new Map(ctx.read.nodes.map((node) => [node.metadata.name, node]));
-  const count = Math.max(serversToRun({ spec, status, database }), 1 + replicasToRun({ spec, status }));
+  const count = Math.max(
+    serversToRun({ spec, status, database }, claims),
+    1 + replicasToRun({ spec, status }),
+  );
   const ordinals = new Set([...Array(count).keys(), ...pods.keys(), ...claims.keys()]);
   const servers = [...ordinals]
     .sort((a, b) => a - b)
@@ -223,6 +226,35 @@ function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["
 /** By ordinal. */
 export function claimViews(ctx: SampleDBContext): ReadonlyMap<number, ClaimView> {
   return new Map([...ctx.own.claims.entries()].map(([key, claim]) => [Number(key), claimView(claim)]));
+}
+
+/** The status, with what else is known of it when it was lost. */
+export function knownStatus(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  claims: ReadonlyMap<number, ClaimView> = claimViews(ctx),
+): Status {
+  const status = withKnownRestore(db, ownStatus(db), claims);
+  const filled = [...claims.values()].filter(({ epoch = 0, lost }) => epoch > 0 && !lost);
+  const imageVersion =
+    status.imageVersion ?? (filled.length > 0 ? newestVersion(db, ctx, filled) : undefined);
+  return imageVersion === undefined ? status : { ...status, imageVersion };
+}
+
+/** The newest version that data is of, or that servers run or are to run: no older one reads it. */
+function newestVersion(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  claims: readonly ClaimView[],
+): string | undefined {
+  const database = databaseName(db);
+  const pods = ctx.read.pods.filter(({ metadata }) => ordinalOf(database, metadata.name) !== undefined);
+  const specs = [ctx.own.set.get()?.spec?.template?.spec, ...pods.map(({ spec }) => spec)];
+  const images = specs.map((spec) => spec?.containers.find(({ name }) => name === "redis")?.image);
+  return [...images.map(versionOfImage), ...claims.map(({ version }) => version)]
+    .filter((version) => version !== undefined)
+    .sort(compareVersions)
+    .at(-1);
 }
 
 export function ownStatus({ status = {} }: SampleDBObject): Status {

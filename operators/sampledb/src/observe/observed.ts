@@ -7,11 +7,15 @@ import type { DatabaseName } from "../resources/names.ts";
 
 /**
  * How a server answered. `refused` proves that the process is gone; `silent` proves nothing; `busy` proves that it lives,
- * though it does not do what the operator asks: a script runs, or it has all the clients that it may have.
+ * though it does not do what the operator asks: a script runs, or it has all the clients that it may have. One that is
+ * `denied` does not know the operator's password, and one that is `untrusted` presents a certificate that nobody knows.
  */
 export type Answer =
   | { readonly state: "facts"; readonly facts: ServerFacts }
-  | { readonly state: "loading" | "refused" | "silent" | "denied" | "busy"; readonly message: string };
+  | {
+      readonly state: "loading" | "refused" | "silent" | "denied" | "untrusted" | "busy";
+      readonly message: string;
+    };
 
 export interface PodView {
   readonly uid: string;
@@ -51,6 +55,8 @@ export interface ClaimView {
   readonly databases: number | undefined;
   /** The restore that its data came from. */
   readonly restored: string | undefined;
+  /** The version that wrote its data last. */
+  readonly version: string | undefined;
   readonly database: string | undefined;
   readonly needsRestart: boolean;
 }

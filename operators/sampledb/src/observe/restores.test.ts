@@ -43,6 +43,22 @@ test("a status that has a restore is believed, and a spec without one needs none
   expect(known([claim(`${wish}-0`)], {}, db({}))).toBeUndefined();
 });
 
+test("while nobody knows who led, every volume with data gets a server", () => {
+  const volume = (epoch: number | undefined, more: object = {}) => ({
+    ...{ epoch, deleting: false, lost: false },
+    ...more,
+  });
+  const claims = new Map([
+    [3, volume(2)],
+    [4, volume(0)],
+    [5, volume(2, { deleting: true })],
+    [6, volume(2, { lost: true })],
+  ]);
+  const unknown = { primary: undefined, leadership: undefined, epoch: undefined };
+  expect(serversToRun(observedFixture({ replicas: 1, status: unknown }), claims)).toBe(4);
+  expect(serversToRun(observedFixture({ replicas: 1 }), claims)).toBe(2);
+});
+
 test("each volume with the data says where it came from", () => {
   const restore = { id: "r1-0", wish: "r1", phase: "Done" as const, server: "db-0" };
   const { actions } = leadership(observedFixture({ status: { restore } }));

@@ -1,6 +1,6 @@
 /** How many servers run now. Pure. */
 import { ordinalOf } from "../resources/names.ts";
-import type { Observed } from "./observed.ts";
+import type { ClaimView, Observed } from "./observed.ts";
 
 /** In these phases of an upgrade servers are replaced, and the primary hands over to a replica of the new version. */
 const replacing: ReadonlySet<string> = new Set(["Replicas", "Switching", "Verifying", "Finishing"]);
@@ -15,14 +15,29 @@ export function replicasToRun({ spec, status }: Pick<Observed, "spec" | "status"
   return Math.max(spec.replicas, promised + 1);
 }
 
-/** The primary is never among those that go, nor the one that a restore has filled: it hands over first. */
-export function serversToRun(o: Pick<Observed, "spec" | "status" | "database">): number {
-  const { primary, promotion, restore } = o.status;
+type Claims = ReadonlyMap<number, Pick<ClaimView, "epoch" | "deleting" | "lost">>;
+
+/**
+ * The primary is never among those that go, nor the one that a restore has filled: it hands over first. While nobody
+ * knows who led, every server with data is asked.
+ */
+export function serversToRun(
+  o: Pick<Observed, "spec" | "status" | "database">,
+  claims: Claims = new Map(),
+): number {
+  const { primary, promotion, restore, leadership } = o.status;
   if (isFilling(o)) return 0;
   const restored = restore?.phase === "Starting" ? restore.server : undefined;
   const names = [primary, promotion?.server, restored].filter((name) => name !== undefined);
-  const highest = Math.max(-1, ...names.map((name) => ordinalOf(o.database, name) ?? -1));
-  return Math.max(1 + replicasToRun(o), highest + 1);
+  const filled =
+    leadership || promotion
+      ? []
+      : [...claims].filter(([, { epoch = 0, deleting, lost }]) => epoch > 0 && !deleting && !lost);
+  const ordinals = [
+    ...names.map((name) => ordinalOf(o.database, name) ?? -1),
+    ...filled.map(([ordinal]) => ordinal),
+  ];
+  return Math.max(1 + replicasToRun(o), ...ordinals.map((ordinal) => ordinal + 1));
 }
 
 /** No server runs while a volume is filled, and none ever runs on an empty volume when a backup was asked for. */

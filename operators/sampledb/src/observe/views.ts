@@ -72,6 +72,7 @@ export function claimView({ metadata, spec, status }: ObjectOf<typeof Persistent
     primaryEpoch: number(notes[annotations.primaryEpoch]),
     databases: number(notes[annotations.databases]),
     restored: notes[annotations.restored],
+    version: notes[annotations.version],
     database: notes[annotations.database],
     needsRestart: status?.conditions?.some(({ type }) => type === "FileSystemResizePending") ?? false,
   };

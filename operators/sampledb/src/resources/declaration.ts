@@ -40,8 +40,8 @@ export const owns = {
   claims: many(PersistentVolumeClaim, {
     outlives: true,
     absent: "keep",
-    // Also when someone took its labels away.
-    adopts: ({ metadata }, owner) => metadata.annotations?.[annotations.database] === owner.metadata.uid,
+    // Also when someone took its labels away. Its name is that of this database, or of one before it.
+    adopts: ({ metadata }) => metadata.annotations?.[annotations.database] !== undefined,
   }),
   backupsClaim: own(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
   trials: many(Pod, { absent: "keep" }),

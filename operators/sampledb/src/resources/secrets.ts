@@ -28,6 +28,8 @@ export function plainSecret(
   return { metadata: { name, labels: selectorLabels(database) }, type: "Opaque", data: encoded(data) };
 }
 
+export const bindingType = "servicebinding.io/redis";
+
 export interface BindingOptions {
   readonly password: string;
   /** The authority that clients trust, when they speak TLS. */
@@ -44,7 +46,7 @@ export function bindingSecret(database: DatabaseName, { password, authority }: B
       labels: selectorLabels(database),
       annotations: adoptable(database),
     },
-    type: "servicebinding.io/redis",
+    type: bindingType,
     data: encoded({
       type: "redis",
       provider: "keelson",

@@ -8,14 +8,19 @@ interface Given {
   readonly conf?: string;
   readonly epoch?: string;
   readonly marked?: string;
+  readonly restored?: string;
 }
 
 /** What exists: the template that pods were made from, the file that they read, and a claim. */
-function own({ set, conf, epoch = "1", marked }: Given): Parameters<typeof refusedSetting>[1] {
+function own({ set, conf, epoch = "1", marked, restored }: Given): Parameters<typeof refusedSetting>[1] {
   const notes = { [annotations.restartSettings]: JSON.stringify(set) };
   const claim = {
     metadata: {
-      annotations: { [annotations.epoch]: epoch, ...(marked && { [annotations.databases]: marked }) },
+      annotations: {
+        [annotations.epoch]: epoch,
+        ...(marked && { [annotations.databases]: marked }),
+        ...(restored && { [annotations.restored]: restored }),
+      },
     },
   };
   return {
@@ -44,6 +49,13 @@ test.each<[string, Record<string, string>, Given, boolean]>([
     { set: { databases: "99999" }, marked: "16" },
     false,
   ],
+  [
+    "fewer than no server starts with, when a restore has filled its volume",
+    {},
+    { set: { databases: "99999" }, conf: "databases 99999\n", restored: "r-0" },
+    false,
+  ],
+  ["fewer than servers led with after a restore", {}, { marked: "20", restored: "r-0" }, true],
 ])("databases: %s", (_, settings, given, refused) => {
   const problem = refusedSetting(asksWithoutStatus(settings), own(given));
   expect(problem !== undefined).toBe(refused);

@@ -25,10 +25,12 @@ function databasesWithData({ status }: SampleDBObject, own: Own): number | undef
   const notes = [...own.claims.entries()].map(([, { metadata }]) => metadata.annotations ?? {});
   const filled = notes.filter((each) => Number(each[annotations.epoch] ?? 0) > 0);
   const marked = filled.flatMap((each) => Number(each[annotations.databases] ?? 0) || []);
-  if (status?.epoch === undefined) {
-    if (filled.length === 0) return undefined;
-    // Nobody has led since the object was made: servers may never have started with what it asks for.
-    if (marked.length === filled.length) return Math.max(...marked);
+  if (!status?.leadership && !status?.promotion) {
+    // Nobody leads: servers may never have started with what the object asks for. Those that led have left their mark,
+    // and what a restore has filled has been read by nobody.
+    const led = filled.filter((each) => each[annotations.databases] ?? !each[annotations.restored]);
+    if (led.length === 0) return undefined;
+    if (marked.length === led.length) return Math.max(...marked);
   }
   const set = settingsOfSet(own);
   // Someone may have deleted either of the two.

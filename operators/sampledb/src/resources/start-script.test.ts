@@ -49,23 +49,30 @@ test("a server says by its port whether it starts on nothing", async () => {
   expect(await readFile(inHome(`${paths.run}/auth.conf`), "utf8")).toBe('masterauth "secret"\n');
 });
 
-test("data of a newer version is set aside once, and data of the version that starts is not", async () => {
+test("data of a newer version is set aside, and data of the version that starts is not", async () => {
   const plan = inHome(`${paths.config}/${planKey(hostname())}`);
   await start("7.0");
   await write("old");
-  await writeFile(plan, planText({ id: "one", aside: "new-one" }));
+  await writeFile(plan, planText({ aside: "new-one" }));
   await start("7.0");
   expect(await manifest("appendonlydir")).toBe("old");
   await rm(plan);
   await start("8.0");
   await write("new");
-  await writeFile(plan, planText({ id: "two", aside: "new-two" }));
+  await writeFile(plan, planText({ aside: "new-two" }));
   expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
   expect(await manifest(".keelson/new-two")).toBe("new");
   expect(existsSync(inHome(`${paths.data}/appendonlydir`))).toBe(false);
   await write("copied");
   await start("7.0");
   expect(await manifest("appendonlydir")).toBe("copied");
+  // The same once more, as after a status that was lost.
+  await rm(plan);
+  await start("8.0");
+  await write("new again");
+  await writeFile(plan, planText({ aside: "new-two" }));
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  expect(await manifest(".keelson/new-two")).toBe("new again");
 });
 
 test.each([

@@ -2,9 +2,8 @@
 import { nowhere } from "../engine/redis.ts";
 import { paths, systemUsers } from "./settings.ts";
 
-/** Before a server starts it puts its data aside, once, if another version wrote it, which may be a newer one. */
+/** Before a server starts it puts its data aside, if another version wrote it, which may be a newer one. */
 export interface VolumePlan {
-  readonly id: string;
   /** What the data is called from then on. */
   readonly aside: string;
 }
@@ -14,11 +13,11 @@ export function planKey(server: string): string {
   return `plan.${server}`;
 }
 
-export function planText({ id, aside }: VolumePlan): string {
-  return `${id} ${aside}\n`;
+export function planText({ aside }: VolumePlan): string {
+  return `${aside}\n`;
 }
 
-/** A marker is written last: a start that was cut short begins again. */
+/** The version is written last: a start that was cut short begins again. */
 export const startScript = `#!/bin/sh
 set -eu
 cd ${paths.data}
@@ -32,15 +31,12 @@ version="\${version%.*}"
 wrote="$(cat $state/version 2>/dev/null || true)"
 plan=${paths.config}/plan.$(hostname)
 if [ -f "$plan" ]; then
-  read -r id aside < "$plan"
-  if [ ! -e "$state/done-$id" ]; then
-    if [ -d $aof ] && [ "$wrote" != "$version" ]; then
-      echo "preparing the volume: the data becomes $aside ($id)"
-      rm -rf "$state/$aside"
-      mv $aof "$state/$aside"
-    fi
+  read -r aside < "$plan"
+  if [ -d $aof ] && [ "$wrote" != "$version" ]; then
+    echo "preparing the volume: the data becomes $aside"
+    rm -rf "$state/$aside"
+    mv $aof "$state/$aside"
     sync
-    : > "$state/done-$id"
   fi
 fi
 [ "$wrote" = "$version" ] || echo "$version" > $state/version

@@ -37,6 +37,11 @@ export function imageOf(spec: Pick<Spec, "image">, version: string): string {
   return `${spec.image}:${version}`;
 }
 
+/** The version of an image that `imageOf` named. */
+export function versionOfImage(image: string | undefined): string | undefined {
+  return /:([0-9]+\.[0-9]+)$/.exec(image ?? "")?.[1];
+}
+
 export interface SetOptions {
   readonly database: DatabaseName;
   readonly spec: Spec;

@@ -198,7 +198,7 @@ async function label({ db, ctx }: Pass, { server, role, read }: Doing<"label">):
 
 async function markClaim(
   { db, ctx }: Pass,
-  { server, epoch, primaryEpoch, databases, restored }: Doing<"markClaim">,
+  { server, epoch, primaryEpoch, databases, restored, version }: Doing<"markClaim">,
 ): Promise<void> {
   const database = databaseName(db);
   const ordinal = ordinalOf(database, server) ?? -1;
@@ -211,6 +211,7 @@ async function markClaim(
         ...(primaryEpoch === undefined ? {} : { [annotations.primaryEpoch]: String(primaryEpoch) }),
         ...(databases === undefined ? {} : { [annotations.databases]: String(databases) }),
         ...(restored === undefined ? {} : { [annotations.restored]: restored }),
+        ...(version === undefined ? {} : { [annotations.version]: version }),
       },
     },
   };

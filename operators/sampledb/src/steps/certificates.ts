@@ -21,6 +21,7 @@ import { factsOf } from "../observe/observed.ts";
 import { tlsSecretOf } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, objectNames, selectorLabels, serviceHost, tlsSecretName } from "../resources/names.ts";
+import { bindingType } from "../resources/secrets.ts";
 import { paths } from "../resources/settings.ts";
 
 const secrets = new CertificateSecrets({
@@ -72,7 +73,8 @@ async function given(
       ? ctx.read.givenTls
       : await ctx.client.kind(Secret).find({ namespace, name });
   const pair = secretKeyPair(secret);
-  const bound = secretText(ctx.own.binding.get(), tlsSecretKeys.authority);
+  const binding = ctx.own.binding.get() ?? (await leftBinding(db, ctx));
+  const bound = secretText(binding, tlsSecretKeys.authority);
   const authority = (pair && secretText(secret, tlsSecretKeys.authority)) ?? bound;
   if (authority === undefined) return undefined;
   const ca = unitedBundle(authority, bound ?? "");
@@ -82,6 +84,13 @@ async function given(
     fingerprint: pair && fingerprintOf(pair.certificate),
     changedMs: Number.NEGATIVE_INFINITY,
   };
+}
+
+/** That of a database of the same name before this one, whose servers may run on (`--cascade=orphan`). */
+async function leftBinding(db: SampleDBObject, ctx: SampleDBContext) {
+  const { namespace, name } = databaseName(db);
+  const found = await ctx.client.kind(Secret).find({ namespace, name: objectNames({ name }).binding });
+  return found?.type === bindingType ? found : undefined;
 }
 
 /** Every certificate of both, once, those of the first one first. */

@@ -2,8 +2,7 @@
 import { adoptAnnotation, Quantity } from "keelson";
 import { initialization } from "../agent/initialization.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import { claimViews, ownStatus } from "../observe/observe.ts";
-import { withKnownRestore } from "../observe/restores.ts";
+import { claimViews, knownStatus, ownStatus } from "../observe/observe.ts";
 import { replicasToRun, serversToRun } from "../observe/servers-to-run.ts";
 import type { Access } from "../resources/access.ts";
 import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
@@ -24,7 +23,8 @@ export async function applyObjects(
 ): Promise<void> {
   const database = databaseName(db);
   const { own } = ctx;
-  const status = withKnownRestore(db, ownStatus(db), claimViews(ctx));
+  const claims = claimViews(ctx);
+  const status = knownStatus(db, ctx, claims);
   await own.servers.apply(serversService(database));
   await own.writes.apply(writesService(database, true));
   await own.reads.apply(readsService(database));
@@ -42,7 +42,8 @@ export async function applyObjects(
       kept:
         tried && refusedSetting(db, own) === undefined ? undefined : own.config.get()?.data?.["redis.conf"],
       servers:
-        serversToRun({ spec: db.spec, status, database }) || 1 + replicasToRun({ spec: db.spec, status }),
+        serversToRun({ spec: db.spec, status, database }, claims) ||
+        1 + replicasToRun({ spec: db.spec, status }),
       initialize: JSON.stringify(content),
     }),
   );
@@ -57,7 +58,7 @@ export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan>
   const names = Array.from({ length: 1 + db.spec.replicas }, (_, ordinal) => serverName(database, ordinal));
   // The old version cannot read what the new one wrote. The old primary has all data, as it is.
   const others = names.filter((name) => name !== held);
-  return new Map(others.map((name) => [name, { id: `empty-${id}`, aside: `new-${id}` }]));
+  return new Map(others.map((name) => [name, { aside: `new-${id}` }]));
 }
 
 type RefusedSize = NonNullable<ReturnType<typeof ownStatus>["refusedSize"]>;
@@ -72,9 +73,10 @@ export async function applyServers(
   { tried }: { readonly tried: boolean },
 ): Promise<RefusedSize | undefined> {
   const database = databaseName(db);
-  const status = withKnownRestore(db, ownStatus(db), claimViews(ctx));
+  const claims = claimViews(ctx);
+  const status = knownStatus(db, ctx, claims);
   let refused: RefusedSize | undefined;
-  const servers = serversToRun({ spec: db.spec, status, database });
+  const servers = serversToRun({ spec: db.spec, status, database }, claims);
   for (let ordinal = 0; ordinal < Math.max(servers, 1 + replicasToRun({ spec: db.spec, status })); ordinal++)
     refused = (await applyClaim(db, ctx, ordinal)) ?? refused;
   if (db.spec.backup.store === undefined) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));

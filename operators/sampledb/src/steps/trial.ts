@@ -1,7 +1,7 @@
 /** A change of the pod template is tried on a pod of its own first: a mistake in it costs no server. */
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import { ownStatus } from "../observe/observe.ts";
+import { knownStatus } from "../observe/observe.ts";
 import type { Observed } from "../observe/observed.ts";
 import { podView } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
@@ -14,7 +14,7 @@ import { trialConfig, trialPod } from "../resources/trial.ts";
 export async function keepTrial(db: SampleDBObject, ctx: SampleDBContext): Promise<Observed["trial"]> {
   const spec = specToRun(db, ctx.own);
   const database = databaseName(db);
-  const version = ownStatus(db).imageVersion ?? spec.version;
+  const version = knownStatus(db, ctx).imageVersion ?? spec.version;
   const wanted = templateHash(spec, version);
   const current = ctx.own.set.get()?.spec?.template?.metadata?.annotations?.[annotations.template];
   const needed = current !== undefined && current !== wanted;

@@ -97,6 +97,9 @@ export class SimRedis implements Application {
     const bad = [...this.badSettings].find((line) => conf.includes(line));
     if (bad !== undefined)
       return { exitCode: 1, message: `Bad directive or wrong number of arguments: ${bad}` };
+    const tls = start.files("tls");
+    if (usesTls(start) && !(tls["tls.crt"] && tls["tls.key"] && tls["ca.crt"]))
+      return { exitCode: 1, message: "Failed to configure TLS. Check logs for more info." };
     const volume = start.volume("data") ?? {};
     if (volume.corrupt) return { exitCode: 1, message: "Bad file format reading the append only file" };
     const version = versionOf(start);
@@ -165,6 +168,10 @@ export class SimRedis implements Application {
   }
 }
 
+function usesTls({ pod }: ContainerStart): boolean {
+  return pod.spec?.volumes?.some(({ name }) => name === "tls") === true;
+}
+
 function versionOf({ container }: ContainerStart): string {
   return /:([0-9.]+)$/.exec(container.image ?? "")?.[1] ?? "7.0";
 }
@@ -185,10 +192,8 @@ function prepareVolume(start: ContainerStart, volume: SimulatedVolume, version: 
   const files = volume.data as Files;
   const wrote = files.started;
   files.started = version;
-  const [id, aside] = (start.files("config")[`plan.${start.pod.metadata.name}`] ?? "").trim().split(" ");
-  if (id === undefined || aside === undefined || files.plans.has(id)) return isNew;
-  files.plans.add(id);
-  if (isNew || wrote === version) return isNew;
+  const plan = start.files("config")[`plan.${start.pod.metadata.name}`];
+  if (plan === undefined || isNew || wrote === version) return isNew;
   Object.assign(files, { keys: new Map(), version });
   return true;
 }
@@ -249,7 +254,7 @@ export class SimServer implements SimulatedProcess {
   }
 
   readCertificate(): void {
-    if (!this.#start.pod.spec?.volumes?.some(({ name }) => name === "tls")) return;
+    if (!usesTls(this.#start)) return;
     const { "tls.crt": certificate = "", "ca.crt": ca = "" } = this.#start.files("tls");
     this.certificate = { certificate, ca };
   }

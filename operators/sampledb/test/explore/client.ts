@@ -99,7 +99,11 @@ class SimClient implements Redis {
 
   async call(): Promise<null> {
     await this.#call("ping", false, (server) => {
-      if (!server.accepts(this.#trusts)) throw new LineBroken("ECONNRESET", `${server.name} is not trusted`);
+      if (!server.accepts(this.#trusts)) {
+        if (server.certificate && this.#trusts !== undefined)
+          throw new RedisError("Untrusted", `${server.name} is not trusted`);
+        throw new LineBroken("ECONNRESET", `${server.name} speaks ${server.certificate ? "" : "no "}TLS`);
+      }
       const { username, password } = this.#credentials;
       if (!server.allows(username, password))
         throw new RedisError("Denied", "WRONGPASS invalid username-password pair or user is disabled.");

@@ -258,9 +258,8 @@ const wentBack = lasting(
     return async () => {
       const now = databaseIn(world);
       if (!status || now?.metadata.uid !== uid || isBeingDeleted(world)) return;
-      const fields = Object.keys(now?.status ?? {}).map((field) => [field, null]);
-      const body = { status: { ...Object.fromEntries(fields), ...status } } as never;
-      await world.client.kind(SampleDB).subresource("status").patch(ref, { type: "merge", body });
+      const operations = [{ op: "add", path: "/status", value: status as never }] as const;
+      await world.client.kind(SampleDB).subresource("status").patch(ref, { type: "json", operations });
       for (const { metadata } of before.items) {
         const { namespace, name } = metadata;
         const there = await claims.find({ namespace, name });

@@ -16,7 +16,7 @@ export interface Files {
   version: string;
   /** The version that started last, as the start script notes it. */
   started: string;
-  /** The plans that were carried out, by id. */
+  /** The restores that were carried out, by id. */
   readonly plans: Set<string>;
   /** What a server that starts now finds: one that was given a full copy has not written it yet. */
   before: Content | undefined;

@@ -328,4 +328,92 @@ export const found: Readonly<Record<string, Plan>> = {
         },
       ],
     },
+  "a status is put back while a restore stops the servers: half of it stayed, and the rest was refused": {
+    beginning: "a replica, with a backup",
+    seed: 200000007,
+    steps: [
+      { atMs: 400, do: "edit: restored in place", with: { which: 0.409, request: "again" } },
+      { atMs: 400, do: "by hand: the status and the marks of volumes are put back", forMs: 4000 },
+    ],
+  },
+  "a database is made again from its snapshot with a number of databases that no server starts with": {
+    beginning: "a replica",
+    seed: 200000003,
+    steps: [
+      { atMs: 0, do: "edit: a setting that no server starts with", forMs: 11000 },
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Snapshot" },
+      },
+    ],
+  },
+  "a database is made again on its volumes while the given Secret is incomplete": {
+    beginning: "a replica, with a given certificate",
+    seed: 200000228,
+    steps: [
+      { atMs: 3500, do: "edit: the given Secret is incomplete", forMs: 2300 },
+      {
+        atMs: 3500,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Retain" },
+      },
+    ],
+  },
+  "the given certificate gets another authority while the database is made again around its servers": {
+    beginning: "a replica, with a given certificate",
+    seed: 99000714,
+    steps: [
+      { atMs: 14000, do: "edit: the given Secret is incomplete", forMs: 15500 },
+      {
+        atMs: 16300,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", onDelete: "Retain" },
+      },
+    ],
+  },
+  "volumes lose a label while the database is made again around its servers: nobody knew whose they were": {
+    beginning: "no replicas",
+    seed: 210000072,
+    steps: [
+      { atMs: 600, do: "pod: process hangs", forMs: 10000, with: { which: 0.948 } },
+      { atMs: 1800, do: "edit: deleted and made again", with: { propagation: "Orphan", onDelete: "Retain" } },
+      {
+        atMs: 1800,
+        do: "by hand: a label is removed from all pods",
+        with: { label: 0.856, resource: "persistentvolumeclaims" },
+      },
+    ],
+  },
+  "a database is made again with fewer replicas, and only the volume of the one that went has data": {
+    beginning: "two replicas, each must acknowledge",
+    seed: 99000663,
+    steps: [
+      { atMs: 500, do: "edit: replicas", with: { replicas: 1 } },
+      {
+        atMs: 500,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Snapshot" },
+      },
+      { atMs: 500, do: "volume: destroyed", with: { which: 0.1, how: "corrupt" } },
+      { atMs: 500, do: "volume: destroyed", with: { which: 0.491, how: "wiped" } },
+    ],
+  },
+  "the status is wiped after an upgrade went back: the next one went back to volumes that were not set aside again":
+    {
+      beginning: "a replica",
+      seed: 1,
+      steps: [
+        {
+          atMs: 1000,
+          do: "edit: a newer version",
+          with: {
+            version: "8.0",
+            migrations: [{ version: 1, name: "change", since: "8.0", script: failingScript }],
+          },
+        },
+        { atMs: 60000, do: "by hand: the status is wiped" },
+        { atMs: 120000, do: "edit: paused", forMs: 100 },
+      ],
+    },
 };

@@ -9,7 +9,8 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 export function withQuery(path: string, query: Query): string {
   let out = path;
   let separator = path.includes("?") ? "&" : "?";
-  for (const [name, value] of Object.entries(query)) {
+  for (const name in query) {
+    const value = query[name];
     if (value === undefined) continue;
     out += `${separator}${name}=${encodeURIComponent(value)}`;
     separator = "&";

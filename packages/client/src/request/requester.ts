@@ -97,7 +97,7 @@ export class Requester {
 
   /** The body of a successful answer. */
   bytes(call: Call): Promise<Buffer> {
-    return this.#retrying(call, false, (signal) => this.#exchange(call, signal));
+    return this.#retrying(call, false, (scope) => this.#exchange(call, scope));
   }
 
   /**
@@ -105,18 +105,14 @@ export class Requester {
    * stays in use for as long as the body flows; give each stream a signal of its own.
    */
   async stream(call: Call): Promise<HttpResponse> {
-    return await this.#retrying(call, true, async (signal) => {
-      const response = await this.#send(call, signal, true);
+    return await this.#retrying(call, true, async (scope) => {
+      const response = await this.#send(call, scope, true);
       if (response.status >= 200 && response.status < 300) return response;
       throw await refusal(call, response);
     });
   }
 
-  async #retrying<T>(
-    call: Call,
-    streaming: boolean,
-    attempt: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  async #retrying<T>(call: Call, streaming: boolean, attempt: (scope: Scope) => Promise<T>): Promise<T> {
     const { clock, random } = this.settings;
     const timeoutMs = call.timeoutMs ?? this.settings.timeoutMs ?? defaultTimeoutMs;
     const deadline = clock.monotonic() + timeoutMs;
@@ -127,7 +123,7 @@ export class Requester {
     try {
       for (;;) {
         try {
-          const result = await scope.race(attempt(scope.signal));
+          const result = await scope.race(attempt(scope));
           this.#budget = Math.min(budgetSize, this.#budget + 0.1);
           flowing = streaming;
           return result;
@@ -153,19 +149,20 @@ export class Requester {
     }
   }
 
-  async #exchange(call: Call, signal: AbortSignal): Promise<Buffer> {
-    const response = await this.#send(call, signal, false);
+  async #exchange(call: Call, scope: Scope): Promise<Buffer> {
+    const response = await this.#send(call, scope, false);
     if (response.status >= 200 && response.status < 300) return await collect(response);
     throw await refusal(call, response);
   }
 
-  async #send(call: Call, signal: AbortSignal, streaming: boolean): Promise<HttpResponse> {
+  async #send(call: Call, { signal, end }: Scope, streaming: boolean): Promise<HttpResponse> {
     const response = await this.settings.http.request({
       method: call.method,
       path: call.path,
       headers: this.#headers(call),
       body: call.body,
       signal,
+      giveUp: end,
       streaming,
       reuse: call.reuse,
     });
@@ -215,11 +212,11 @@ class Scope {
   readonly #outer: AbortSignal | undefined;
   #reject: ((reason: unknown) => void) | undefined;
   expired = false;
-  readonly #onOuter = () => this.#end(this.#outer?.reason);
+  readonly #onOuter = () => this.end(this.#outer?.reason);
 
   constructor(outer: AbortSignal | undefined) {
     this.#outer = outer;
-    if (outer?.aborted) this.#end(outer.reason);
+    if (outer?.aborted) this.end(outer.reason);
     else outer?.addEventListener("abort", this.#onOuter, { once: true });
   }
 
@@ -229,7 +226,7 @@ class Scope {
 
   expire(): void {
     this.expired = true;
-    this.#end(new ClientError("Timeout", "no answer in time"));
+    this.end(new ClientError("Timeout", "no answer in time"));
   }
 
   /** A port that does not look at its signal must not outlast our patience. */
@@ -248,10 +245,10 @@ class Scope {
     this.#outer?.removeEventListener("abort", this.#onOuter);
   }
 
-  #end(reason: unknown): void {
+  readonly end = (reason: unknown): void => {
     this.#controller.abort(reason);
     this.#reject?.(reason);
-  }
+  };
 }
 
 function isWrite(method: string): boolean {

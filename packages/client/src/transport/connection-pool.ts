@@ -33,6 +33,7 @@ export class ConnectionPool {
   #dialing = 0;
   #closing: PromiseWithResolvers<void> | undefined;
   #sweep: Cancel | undefined;
+  #letGo: NodeJS.Immediate | undefined;
 
   constructor(target: DialTarget, settings: PoolSettings) {
     this.#target = target;
@@ -120,6 +121,11 @@ export class ConnectionPool {
     connection.rest(backgroundClock.monotonic(), this.#settings.idleMs);
     this.#idle.push(connection);
     this.#armSweep();
+    // Most are taken again at once: only those that are not then are let go.
+    this.#letGo ??= setImmediate(() => {
+      this.#letGo = undefined;
+      for (const each of this.#idle) each.unref();
+    });
   }
 
   #closed(connection: Connection): void {
@@ -160,6 +166,7 @@ class Connection {
   #socket: Socket | undefined;
   #exchange: Exchange | undefined;
   #closed = false;
+  #keepsAlive = true;
   /** How long the server keeps it when nothing is asked; told in some answers. */
   #keptMs = Number.POSITIVE_INFINITY;
 
@@ -182,12 +189,21 @@ class Connection {
   /** Nothing is to be carried for now. */
   rest(now: number, idleMs: number): void {
     this.idleUntil = now + Math.min(idleMs, this.#keptMs);
+  }
+
+  /** While it rests it does not keep the process alive. */
+  unref(): void {
+    if (!this.#keepsAlive) return;
+    this.#keepsAlive = false;
     this.#socket?.unref();
   }
 
   carry(exchange: Exchange): void {
     const socket = this.#socket as Socket;
-    socket.ref();
+    if (!this.#keepsAlive) {
+      this.#keepsAlive = true;
+      socket.ref();
+    }
     this.#exchange = exchange;
     exchange.start(this);
     const { head, body } = exchange;

@@ -16,18 +16,27 @@ export function requestHead(
   if (/\s/.test(path) || !allowed.test(first)) throw unfit("the path");
   let head = `${first}\r\nhost: ${hostOf(server)}\r\n`;
   if (!lasts) head += "connection: close\r\n";
+  // Names and values without what stands between them: one look at all of it costs less than one at each.
+  let said = "";
   for (const name in headers) {
     const value = headers[name];
     if (value === undefined) continue;
     for (const each of typeof value === "string" ? [value] : value) {
-      if (!allowed.test(each) || !allowed.test(name)) throw unfit(name);
+      said += name + each;
       head += `${name}: ${each}\r\n`;
     }
   }
+  if (!allowed.test(said)) throw unfit(unfitHeader(headers));
   if (body !== undefined) {
     head += `content-length: ${typeof body === "string" ? Buffer.byteLength(body) : body.byteLength}\r\n`;
   }
   return `${head}\r\n`;
+}
+
+function unfitHeader(headers: HttpHeaders): string {
+  const isFit = (text: string) => allowed.test(text);
+  const found = Object.entries(headers).find(([name, value]) => ![name, value ?? ""].flat().every(isFit));
+  return found?.[0] ?? "a header";
 }
 
 function hostOf({ host, port, secure }: ServerAddress): string {

@@ -5,6 +5,8 @@ const longestHead = 64 << 10;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const semicolon = 0x3b;
+/** As bytes: a text would be turned into them for each head. */
+const headEnd = Buffer.from("\r\n\r\n");
 
 /**
  * - `head`: the status line and headers are not complete.
@@ -136,7 +138,7 @@ export class ResponseParser {
     const before = this.#head?.length ?? 0;
     const part = bytes.subarray(at, end);
     const seen = this.#head ? Buffer.concat([this.#head, part]) : part;
-    const blank = seen.indexOf("\r\n\r\n", Math.max(0, before - 3), "latin1");
+    const blank = seen.indexOf(headEnd, Math.max(0, before - 3));
     if (blank < 0) {
       // The memory that it came in is used again.
       this.#head = this.#head ? seen : Buffer.from(seen);

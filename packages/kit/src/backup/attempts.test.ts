@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type AttemptStatus, afterFailedAttempt, failedBackup, hasBackupEnded } from "./attempts.ts";
+import {
+  type AttemptStatus,
+  afterFailedAttempt,
+  failedBackup,
+  hasBackupEnded,
+  pauseBeforeAttempt,
+} from "./attempts.ts";
 
 const nowMs = Date.parse("2030-01-01T00:00:00Z");
 const failure = { reason: "StoreUnreachable", message: "no answer" };
@@ -25,6 +31,15 @@ describe("a failed attempt", () => {
     const terminal = { reason: "StoredDamaged", message: "another checksum" };
     expect(afterFailedAttempt(status, 1, terminal, { nowMs }).status.phase).toBe("Failed");
   });
+});
+
+test("an attempt waits for the rest of its pause, and for nothing when the clock was set back", () => {
+  const { status: next } = afterFailedAttempt(status, 2, failure, { nowMs });
+  expect(pauseBeforeAttempt(next, { nowMs })).toBe(20_000);
+  expect(pauseBeforeAttempt(next, { nowMs: nowMs + 19_000 })).toBe(1_000);
+  expect(pauseBeforeAttempt(next, { nowMs: nowMs + 20_000 })).toBe(0);
+  expect(pauseBeforeAttempt(next, { nowMs: nowMs - 1 })).toBe(0);
+  expect(pauseBeforeAttempt({}, { nowMs })).toBe(0);
 });
 
 test("a backup that failed waits for nothing", () => {

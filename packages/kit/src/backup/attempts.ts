@@ -57,6 +57,21 @@ export function afterFailedAttempt<S extends AttemptStatus>(
   };
 }
 
+/**
+ * How long the next attempt still waits, in milliseconds. More than its whole pause means that the clock was set back:
+ * then it waits no longer.
+ *
+ * @param options - `backoffMs`: as for {@link afterFailedAttempt}.
+ */
+export function pauseBeforeAttempt(
+  { attempt = 1, retryAfter = "" }: AttemptStatus,
+  options: { readonly nowMs: number; readonly backoffMs?: number },
+): number {
+  const { nowMs, backoffMs = 10_000 } = options;
+  const leftMs = Date.parse(retryAfter) - nowMs;
+  return leftMs > 0 && leftMs <= backoffMs * 2 ** (attempt - 2) ? leftMs : 0;
+}
+
 /** The end of a backup that cannot succeed. */
 export function failedBackup<S extends AttemptStatus>(
   status: S,

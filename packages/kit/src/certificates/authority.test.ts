@@ -49,6 +49,16 @@ describe("an authority", () => {
     expect(advanceAuthority("a", switched, { ...facts, overlapMs, nowMs: nowMs + dayMs })).toBe(switched);
   });
 
+  it("begins the overlap again when the clock is set back", () => {
+    const early = { ...facts, overlapMs: dayMs, nowMs: nowMs - 1 };
+    const widened = advanceAuthority("a", made(), { ...facts, rotation: "1" });
+    const again = advanceAuthority("a", widened, early);
+    expect(again).toEqual({ ...widened, sinceMs: nowMs - 1 });
+    expect(advanceAuthority("a", again, early)).toBe(again);
+    const unchanged = made();
+    expect(advanceAuthority("a", unchanged, early)).toBe(unchanged);
+  });
+
   it("is replaced when it grows old, and when the user provides another", () => {
     const late = { ...facts, nowMs: nowMs + 3_300 * dayMs };
     expect(advanceAuthority("a", made(), late).next).toBeDefined();

@@ -59,6 +59,8 @@ export function advanceAuthority(name: string, authority: Authority, facts: Auth
   const { nowMs, overlapMs, given } = facts;
   const { current, next, previous, sinceMs } = authority;
   const requested = facts.rotation === undefined ? {} : { rotation: facts.rotation };
+  // The clock was set back: the overlap begins again, and does not last until the clock is there once more.
+  if (sinceMs > nowMs && (next || previous !== undefined)) return { ...authority, sinceMs: nowMs };
   const hasOverlapped = nowMs - sinceMs >= overlapMs;
   if (next) {
     if (!facts.trusted || !hasOverlapped) return authority;

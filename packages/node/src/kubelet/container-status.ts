@@ -6,13 +6,17 @@ import type { ContainerRecord, Termination } from "./container-record.ts";
 export interface StatusContext {
   /** Decides what a container that has not begun is said to wait for. */
   readonly hasInitContainers: boolean;
+  /** Containers that ended may be started again. */
+  readonly isLiving: boolean;
 }
 
 export function containerStatus(record: ContainerRecord, context: StatusContext): ContainerStatus {
-  const running = record.state === "running";
-  const ended = record.state === "exited" ? record.termination : undefined;
+  const running = record.state === "running" || isBeingReplaced(record, context);
+  const ended = !running && record.state === "exited" ? record.termination : undefined;
   const waitsAfterEnd = ended !== undefined && record.waiting !== undefined;
-  const state = stateOf(record, context);
+  const state: ContainerState = running
+    ? { running: { startedAt: formatTime(record.startedAt ?? 0) } }
+    : stateOf(record, context);
   const last = waitsAfterEnd ? ended : record.previous;
   const isInit = record.kind === "init";
   return {
@@ -41,10 +45,15 @@ export function containerStatus(record: ContainerRecord, context: StatusContext)
   };
 }
 
+/**
+ * A container whose definition changed is stopped and started in one go, as the kubelet does in one sync: it is shown as it
+ * was until the next one runs, or cannot be started.
+ */
+function isBeingReplaced(record: ContainerRecord, { isLiving }: StatusContext): boolean {
+  return isLiving && record.redefined === true && record.state === "exited" && record.waiting === undefined;
+}
+
 function stateOf(record: ContainerRecord, { hasInitContainers }: StatusContext): ContainerState {
-  if (record.state === "running") {
-    return { running: { startedAt: formatTime(record.startedAt ?? 0) } };
-  }
   if (record.waiting !== undefined) return { waiting: { ...record.waiting } };
   if (record.state === "exited" && record.termination !== undefined) {
     return { terminated: terminated(record.termination) };

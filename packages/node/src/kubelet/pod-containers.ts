@@ -344,8 +344,9 @@ export class PodContainers {
     // All at once: a reader in between must not take this end for the one before.
     this.#running.delete(record.name);
     record.state = "exited";
-    record.ready = false;
-    record.started = false;
+    // Who is replaced is shown as it was until the next one runs.
+    record.ready &&= record.redefined === true;
+    record.started &&= record.redefined === true;
     record.waiting = undefined;
     record.termination = {
       containerId: record.containerId ?? "",

@@ -30,7 +30,10 @@ export function makePodStatus(input: PodStatusInput): PodStatus {
   const { pod, records, address } = input;
   const spec = pod.spec ?? { containers: [] };
   const before = pod.status ?? {};
-  const context = { hasInitContainers: (spec.initContainers ?? []).length > 0 };
+  const context = {
+    hasInitContainers: (spec.initContainers ?? []).length > 0,
+    isLiving: input.end === undefined,
+  };
   const statuses = (...kinds: ContainerKind[]) =>
     records
       .filter(({ kind }) => kinds.includes(kind))

@@ -111,6 +111,59 @@ describe("a pod's life", () => {
   });
 });
 
+describe("a container whose image changes", () => {
+  const change = async (bench: PodBench) => {
+    const { metadata, spec } = bench.pod;
+    bench.pod = {
+      ...bench.pod,
+      metadata: { ...metadata, generation: 2 },
+      spec: { ...spec, containers: [{ ...app, image: "app:2" }] },
+    };
+    bench.worker.update(bench.pod);
+    await bench.clock.settle();
+  };
+  const readiness = ({ conditions }: PodBench["status"]) =>
+    conditions?.find(({ type }) => type === "Ready")?.status;
+
+  test("is replaced while its pod stays ready", async () => {
+    using bench = new PodBench({ containers: [app] });
+    await bench.begin();
+    const before = bench.statuses.length;
+    await change(bench);
+    expect(bench.state("app")).toMatchObject({
+      ...{ image: "app:2", ready: true, restartCount: 1 },
+      state: { running: {} },
+      lastState: { terminated: { exitCode: 0 } },
+    });
+    expect(new Set(bench.statuses.slice(before).map(readiness))).toEqual(new Set(["True"]));
+  });
+
+  test("is shown as ended once the next image cannot be had", async () => {
+    using bench = new PodBench({ containers: [app] });
+    await bench.begin();
+    bench.imageError = "no such image";
+    await change(bench);
+    expect(bench.state("app")).toMatchObject({
+      ready: false,
+      started: false,
+      state: { waiting: { reason: "ErrImagePull" } },
+      lastState: { terminated: { exitCode: 0 } },
+    });
+    expect(bench.condition("Ready")).toBe("False");
+  });
+
+  test("is shown as ended when the pod is deleted before the next one runs", async () => {
+    using bench = new PodBench({ containers: [app] });
+    await bench.begin();
+    bench.container("app").polite = false;
+    await change(bench);
+    await bench.markDeleted(1);
+    await bench.clock.advance(1_000);
+    expect(bench.starts("app")).toBe(1);
+    expect(bench.state("app")).toMatchObject({ ready: false, state: { terminated: { exitCode: 137 } } });
+  });
+});
+
 describe("a pod that ends while its sandbox is being made", () => {
   const never = new Promise<void>(() => undefined);
 

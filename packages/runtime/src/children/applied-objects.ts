@@ -59,6 +59,11 @@ export class AppliedRecords {
     this.#records.set(`${groupKind(kind)}|${key}`, record);
   }
 
+  /** The origin alone says enough. */
+  unset(kind: AnyKind, key: string): void {
+    this.#records.delete(`${groupKind(kind)}|${key}`);
+  }
+
   delete(kind: AnyKind, key: string): void {
     this.#records.delete(`${groupKind(kind)}|${key}`);
     this.#origins.delete(`${groupKind(kind)}|${key}`);
@@ -69,6 +74,13 @@ export interface AppliedObjectsOptions {
   readonly client: TrackedClient;
   readonly records: AppliedRecords;
   readonly fieldManager: string;
+}
+
+export interface SendOptions {
+  readonly force: boolean;
+  readonly signal: AbortSignal;
+  /** The caller keeps the origin, and asks `has` only when that or the object's version has changed. */
+  readonly remembers?: boolean;
 }
 
 /** The informers that it is handed remember the fields of the same field manager. */
@@ -104,16 +116,22 @@ export class AppliedObjects {
   async send(
     informer: Informer,
     body: JsonObject,
-    { force, signal }: { readonly force: boolean; readonly signal: AbortSignal },
+    { force, signal, remembers = false }: SendOptions,
   ): Promise<Stored> {
     const { client, records, fieldManager } = this.#options;
     const { kind } = informer;
     const served = (await client.kind(kind).apply(body, { force, signal, fieldManager })) as Stored;
+    const key = objectKey(served);
+    // What we own now is the very body, unless the server has its own spelling for something.
+    const isVery = isTakenOver(body, served);
+    if (isVery && remembers) {
+      records.unset(kind, key);
+      return served;
+    }
     const { uid, resourceVersion: version } = served.metadata;
     const intent = digest(intentOf(body));
-    // What we own now is the very body, unless the server has its own spelling for something.
-    const result = isTakenOver(body, served) ? intent : (this.#owned(informer, served) ?? "");
-    records.set(kind, objectKey(served), { uid, intent, result, version });
+    const result = isVery ? intent : (this.#owned(informer, served) ?? "");
+    records.set(kind, key, { uid, intent, result, version });
     return served;
   }
 

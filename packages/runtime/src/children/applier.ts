@@ -237,7 +237,8 @@ export class Applier {
   }
 
   #send(body: ChildBody, force: boolean): Promise<Stored> {
-    return this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
+    const { signal } = this.#options;
+    return this.#applied.send(this.#informer(body), body, { force, signal, remembers: true });
   }
 
   #wasMade({ slot }: ChildId, { metadata }: ChildBody): boolean {

@@ -122,6 +122,15 @@ async function limited(
   send: (request: HttpRequest) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   if (timeoutMs === undefined) return await send(request);
+  const { giveUp } = request;
+  if (giveUp) {
+    const cancel = clock.timer(timeoutMs, () => giveUp(tooLate(timeoutMs)));
+    try {
+      return await send(request);
+    } finally {
+      cancel();
+    }
+  }
   const controller = new AbortController();
   const late = Promise.withResolvers<never>();
   late.promise.catch(() => {});
@@ -132,20 +141,18 @@ async function limited(
   const onOuter = () => abort(request.signal?.reason);
   if (request.signal?.aborted) onOuter();
   else request.signal?.addEventListener("abort", onOuter, { once: true });
-  const cancel = clock.timer(timeoutMs, () =>
-    abort(
-      new ClientError(
-        "ConnectionLost",
-        `no answer within the ${timeoutMs} ms that a lease leaves for a write`,
-      ),
-    ),
-  );
+  const cancel = clock.timer(timeoutMs, () => abort(tooLate(timeoutMs)));
   try {
     return await Promise.race([send({ ...request, signal: controller.signal }), late.promise]);
   } finally {
     cancel();
     request.signal?.removeEventListener("abort", onOuter);
   }
+}
+
+function tooLate(timeoutMs: number): ClientError {
+  const message = `no answer within the ${timeoutMs} ms that a lease leaves for a write`;
+  return new ClientError("ConnectionLost", message);
 }
 
 /** The new client has headers of its own; those of the old one (whom it acts as) must not be lost. */

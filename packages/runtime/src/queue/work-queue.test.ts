@@ -68,6 +68,23 @@ describe("the work queue", () => {
     expect(await takeAll(queue)).toEqual(["b", "a"]);
   });
 
+  test("what a run has seen to comes behind what is new, and what it has not seen stays live", async () => {
+    const { queue } = setup();
+    let seen = false;
+    for (const key of ["a", "b"]) queue.add(key);
+    for (const key of ["a", "b"]) expect((await queue.take())?.key).toBe(key);
+    // Both are heard of before the runs that wrote them have their answers.
+    queue.add("a", { seen: () => seen });
+    queue.add("b", { seen: () => false });
+    queue.add("c", { priority: "background" });
+    seen = true;
+    queue.finish("a");
+    queue.finish("b");
+    queue.add("d", { seen: () => true });
+    queue.add("e", { seen: () => false });
+    expect(await takeAll(queue)).toEqual(["b", "e", "c", "a", "d"]);
+  });
+
   test("background work is not starved by live work", async () => {
     const { clock, queue } = setup({ agingMs: 1_000 });
     queue.add("background", { priority: "background" });

@@ -23,6 +23,11 @@ export interface AddOptions<C> {
    * failed attempt may have made (its status): without this, each retry would call the next one at once.
    */
   readonly patient?: boolean;
+  /**
+   * Whether a run of the key has seen to this: then it is background work. Asked when the run ends that is under way, which may
+   * have written what we hear of; where none is, at once.
+   */
+  readonly seen?: () => boolean;
 }
 
 /** A key that a worker has taken from the queue. */
@@ -64,6 +69,8 @@ interface Pending<C> {
   priority: Priority;
   /** Only patient additions so far. */
   patient: boolean;
+  /** Asked when the run of the key ends. */
+  readonly asks: (() => boolean)[];
   readonly addedAt: number;
 }
 
@@ -76,6 +83,7 @@ interface Delayed<C> {
 }
 
 const causesKept = 64;
+const asksKept = 64;
 
 /** A queue of keys: each is there once and worked on by one worker at a time, with backoff and priority. */
 export class WorkQueue<C = unknown> {
@@ -133,7 +141,7 @@ export class WorkQueue<C = unknown> {
 
   add(key: string, options: AddOptions<C> = {}): void {
     if (this.#closed) return;
-    const { cause, priority = "live", patient = false } = options;
+    const { cause, priority = "live", patient = false, seen } = options;
     const appointment = this.#delayed.get(key);
     if (patient && appointment?.retry && !this.#queued.has(key)) {
       this.#merge(appointment.causes, cause);
@@ -141,7 +149,7 @@ export class WorkQueue<C = unknown> {
     }
     const causes = new Map<string, C>();
     this.#merge(causes, cause);
-    this.#admit(key, causes, priority, patient);
+    this.#admit(key, causes, { priority, patient, seen });
   }
 
   /** Adds the key after a while. Replaces the appointment that the key may have. */
@@ -201,6 +209,7 @@ export class WorkQueue<C = unknown> {
     const again = this.#queued.get(key);
     if (again) {
       this.#queued.delete(key);
+      if (again.asks.splice(0).some((seen) => !seen())) again.priority = "live";
       const appointment = this.#delayed.get(key);
       if (again.patient && appointment?.retry) {
         for (const cause of again.causes.values()) this.#merge(appointment.causes, cause);
@@ -239,19 +248,27 @@ export class WorkQueue<C = unknown> {
   }
 
   /** Takes a key in with all its causes at once: each on its own could start a run before the next is known. */
-  #admit(key: string, causes: Map<string, C>, priority: Priority, patient: boolean): void {
+  #admit(
+    key: string,
+    causes: Map<string, C>,
+    wish: { priority: Priority; patient: boolean; seen?: AddOptions<C>["seen"] },
+  ): void {
+    const { patient, seen } = wish;
     const waiting = this.#queued.get(key);
+    const asks = seen && this.#processing.has(key) && (waiting?.asks.length ?? 0) < asksKept ? [seen] : [];
+    const priority = asks.length > 0 || seen?.() ? "background" : wish.priority;
     if (!waiting && this.#isHeld(key)) {
       this.#postpone(key, causes);
       return;
     }
     if (!waiting) {
       this.#options.observer?.added?.();
-      this.#enqueue({ key, causes, priority, patient, addedAt: this.#clock.monotonic() });
+      this.#enqueue({ key, causes, priority, patient, asks, addedAt: this.#clock.monotonic() });
       return;
     }
     for (const cause of causes.values()) this.#merge(waiting.causes, cause);
     waiting.patient &&= patient;
+    waiting.asks.push(...asks);
     if (priority === "live" && waiting.priority === "background") {
       waiting.priority = "live";
       if (!this.#processing.has(key)) this.#order.live.push(waiting);
@@ -269,7 +286,8 @@ export class WorkQueue<C = unknown> {
   /** Gathers causes for the end of the hold, or for an appointment that comes before it. */
   #postpone(key: string, causes: Map<string, C>): void {
     if (this.#processing.has(key)) {
-      this.#enqueue({ key, causes, priority: "live", patient: false, addedAt: this.#clock.monotonic() });
+      const addedAt = this.#clock.monotonic();
+      this.#enqueue({ key, causes, priority: "live", patient: false, asks: [], addedAt });
       return;
     }
     const until = this.#held.get(key) ?? 0;
@@ -371,7 +389,7 @@ export class WorkQueue<C = unknown> {
       this.#appointments.pop();
       if (this.#delayed.get(first.key) !== first) continue;
       this.#delayed.delete(first.key);
-      this.#admit(first.key, first.causes, "live", false);
+      this.#admit(first.key, first.causes, { priority: "live", patient: false });
     }
     this.#arm();
   }

@@ -16,6 +16,8 @@ export interface Trigger {
   readonly cause: Cause;
   /** See `AddOptions.patient`. */
   readonly patient?: boolean;
+  /** See `AddOptions.seen`. */
+  readonly seen?: () => boolean;
   readonly priority?: Priority;
 }
 
@@ -129,6 +131,7 @@ export class Loop {
             cause: trigger.cause,
             priority: trigger.priority ?? (change.initial ? "background" : "live"),
             patient: trigger.patient ?? false,
+            ...(trigger.seen ? { seen: trigger.seen } : {}),
           });
         }
       }),

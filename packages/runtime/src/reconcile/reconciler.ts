@@ -439,6 +439,8 @@ export class Reconciler implements LoopDefinition {
   }
 
   // ------------------------------------------------------------------------------------ its triggers
+  // What a run of this controller wrote, or compared with what it wants, is no news to it: such an event comes behind what is.
+  // Where much is to be done, the events of all that a run wrote are one look then, and not one each.
 
   *#self(change: Change): Iterable<Trigger> {
     if (change.type === "deleted" && this.#decorated.size > 0)
@@ -449,12 +451,16 @@ export class Reconciler implements LoopDefinition {
     else if (deletionTimestamp !== undefined && finalizers?.includes("orphan")) this.#orphaning.add(uid);
     const previous = change.type === "modified" ? change.previous : undefined;
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
-    yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };
+    const { object, resourceVersion: version } = change;
+    const seen = () => this.#memory.get(object)?.found?.version === version;
+    yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient, seen };
   }
 
   *#owners(informer: Informer, change: Change): Iterable<Trigger> {
     if (change.type === "deleted") this.#records.delete(informer.kind, change.key);
     const cause: Cause = { ...causeOf(informer.kind, change, false), type: "child" };
+    const { key: child, resourceVersion: version } = change;
+    const seen = () => this.#records.origin(informer.kind, child)?.version === version;
     const keys = new Set<string>();
     for (const child of [change.object, change.previous]) {
       if (!child) continue;
@@ -464,7 +470,7 @@ export class Reconciler implements LoopDefinition {
       const label = child.metadata.labels?.[ownerLabel];
       if (label !== undefined) for (const key of this.#named(child, label)) keys.add(key);
     }
-    for (const key of keys) if (this.#primary.cache.uidOf(key) !== undefined) yield { key, cause };
+    for (const key of keys) if (this.#primary.cache.uidOf(key) !== undefined) yield { key, cause, seen };
   }
 
   /** The key of a primary of this name that may own the child. */
