@@ -93,7 +93,9 @@ test.each([
     await volumes.create({
       metadata: { name },
       spec: {
-        ...{ capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/x" } },
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        hostPath: { path: "/x" },
         persistentVolumeReclaimPolicy: "Delete",
       },
     });

@@ -65,3 +65,30 @@ test("an instance that ended when it had handed over does not believe a Lease of
   world.check();
   expect(world.violations).toEqual([]);
 });
+
+test("one that was cut off puts back no Lease that names it among those who have every commit", async () => {
+  const world = new World({ seed: 1, instances: 3, durability: "quorum" });
+  for (const pod of world.pods) pod.start();
+  await world.advance(20_000);
+  const cutOff = async (one: string) => {
+    world.heal();
+    for (const name of ["db-0", "db-1", "db-2", "api"].filter((each) => each !== one)) {
+      world.cut(one, name);
+      world.cut(name, one);
+    }
+    await world.advance(20_000);
+    return world.record.published.quorums;
+  };
+  expect(await cutOff("db-2")).toEqual([{ members: ["db-0", "db-1"], acks: 2 }]);
+  // The primary goes on with the other one, and says so where the one that is cut off does not see it.
+  expect(await cutOff("db-1")).toEqual([{ members: ["db-0", "db-2"], acks: 2 }]);
+  world.forgetRecord();
+  // It is the first that hears of it: the others are ended meanwhile.
+  for (const name of ["db-0", "db-2"]) world.pod(name).kill();
+  world.heal();
+  await world.advance(12_000);
+  for (const name of ["db-0", "db-2"]) world.pod(name).start();
+  await world.advance(90_000);
+  world.check();
+  expect(world.violations).toEqual([]);
+});

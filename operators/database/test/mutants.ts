@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "if (a.timelineEpoch !== b.timelineEpoch) return a.timelineEpoch - b.timelineEpoch;",
     to: "",
-    seed: 25,
+    seed: 37,
   },
   {
     name: "voters go on receiving",
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
     from: "if (nowMs - this.#seen.atMs < leaseMs) {",
     to: "if (nowMs - this.#seen.atMs < leaseMs / 4) {",
     durability: "async",
-    seed: 1,
+    seed: 3,
   },
   {
     name: "one agreeing instance is enough without the API server",
@@ -95,7 +95,8 @@ export const mutants: readonly Mutant[] = [
     file: "test/simulation/world.ts",
     from: "if (String(this.#version) !== version) throw",
     to: "if (String(this.#version) === version + 1) throw",
-    seed: 1,
+    durability: "async",
+    seed: 42,
   },
   {
     name: "a Lease that is older than what the volume knows is believed",

@@ -18,12 +18,10 @@ test.each([
 ])("with async one that %s is not elected while the primary goes on without it", async (_, after, waitMs) => {
   const world = await cutOff(["db-0", "db-1"]);
   await world.advance(5_000);
-  for (const name of ["db-0", "db-1"])
-    for (const way of [
-      [name, "api"],
-      ["api", name],
-    ] as const)
-      world.cut(...way);
+  for (const name of ["db-0", "db-1"]) {
+    world.cut(name, "api");
+    world.cut("api", name);
+  }
   world.policy({ instances: after });
   await world.advance(30_000 + waitMs);
   expect(world.record.holder).toBe("db-0");

@@ -98,6 +98,7 @@ export class Agent {
       ...(running && !inRecovery && this.#replication && { limits: this.#replication.limits }),
       ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
       knownEpoch: this.keeper.known?.epoch ?? 0,
+      knownSerial: this.keeper.known?.published.serial ?? 0,
       isEmpty: this.isEmpty,
       reason: this.#reason,
     };

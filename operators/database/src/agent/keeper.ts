@@ -274,8 +274,7 @@ export class Keeper {
   /** False after a conflict; what is there now has been read then. */
   async #write(claim: Omit<Claim, "renewTime">, version: string): Promise<boolean> {
     const sentAtMs = this.#now;
-    const { instances } = this.stored?.record.policy ?? {};
-    const published = { ...claim.published, ...(instances && { instances }) };
+    const published = this.#next(claim.published);
     const renewTime = this.#renewTime();
     try {
       const stored = await this.#options.lease.write({ ...claim, published, renewTime }, version);
@@ -290,6 +289,14 @@ export class Keeper {
       await this.look();
       return false;
     }
+  }
+
+  /** What is published next, with who the instances are now, and as newer than what is there if it is different. */
+  #next(wanted: Published): Published {
+    const { policy, published: present } = this.stored?.record ?? {};
+    const next = { ...wanted, ...(policy && { instances: policy.instances }) };
+    if (present && lastingText(next) === lastingText(present)) return next;
+    return { ...next, serial: Math.max(next.serial ?? 0, present?.serial ?? 0) + 1 };
   }
 
   /** Counted from when the renewal was sent: others see it later, and wait longer. */
@@ -350,6 +357,9 @@ export class Keeper {
 
 /** What does not change with each renewal. */
 function lastingPart({ epoch, holderUid, published, policy }: LeaseRecord): string {
-  const { lsn: _, archived: __, ...lasting } = published;
-  return JSON.stringify([epoch, holderUid, lasting, policy.initialInstance, policy.instances]);
+  return JSON.stringify([epoch, holderUid, lastingText(published), policy.initialInstance, policy.instances]);
+}
+
+function lastingText({ lsn: _, archived: __, ...lasting }: Published): string {
+  return JSON.stringify(lasting);
 }

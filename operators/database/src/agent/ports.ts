@@ -49,6 +49,8 @@ export interface PeerStatus {
   readonly vote?: Vote;
   /** The newest epoch that its volume knows of; none is 0. */
   readonly knownEpoch?: number;
+  /** How much of that epoch it knows; see `Published`. */
+  readonly knownSerial?: number;
   /** It has looked, and there is no data, or none that can be read. */
   readonly isEmpty?: boolean;
   readonly reason: string;

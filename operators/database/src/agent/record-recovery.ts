@@ -32,7 +32,8 @@ export class RecordRecovery {
     const heard = answers.filter((answer) => answer?.knownEpoch !== undefined);
     const missing = names.filter((name) => !heard.some((answer) => answer?.name === name));
     const epoch = keeper.known?.epoch ?? 0;
-    const reason = obstacle(heard as PeerStatus[], epoch, isEmpty);
+    const serial = keeper.known?.published.serial ?? 0;
+    const reason = obstacle(heard as PeerStatus[], { epoch, serial }, isEmpty);
     if (reason !== undefined) {
       this.reason = `the Lease has lost what it knew: ${reason.message}`;
       if (reason.nudge !== undefined) void peers.nudge(reason.nudge).catch(() => undefined);
@@ -59,11 +60,16 @@ function whoMayKnow(record: LeaseRecord, known: LeaseRecord | undefined, me: str
 
 function obstacle(
   heard: readonly PeerStatus[],
-  epoch: number,
+  { epoch, serial }: { readonly epoch: number; readonly serial: number },
   isEmpty: boolean,
 ): { readonly message: string; readonly nudge?: string } | undefined {
-  const better = heard.find(({ knownEpoch = 0 }) => knownEpoch > epoch);
-  if (better) return { message: `${better.name} knows of epoch ${better.knownEpoch}`, nudge: better.name };
+  // In one epoch the primary may have gone on to other instances, while this one did not see it.
+  const better = heard.find(
+    ({ knownEpoch = 0, knownSerial = 0 }) =>
+      knownEpoch > epoch || (knownEpoch === epoch && knownSerial > serial),
+  );
+  if (better)
+    return { message: `${better.name} knows more of epoch ${better.knownEpoch}`, nudge: better.name };
   const acting = heard.find(({ role, knownEpoch = 0 }) => role === "primary" && knownEpoch === epoch);
   if (acting) return { message: `${acting.name} is still primary`, nudge: acting.name };
   const full = epoch === 0 && isEmpty && heard.find((answer) => answer.isEmpty === false);

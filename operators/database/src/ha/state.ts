@@ -62,6 +62,8 @@ export interface Published {
   /** True once the primary's control file names the timeline: before, nobody can rewind to it. */
   readonly checkpointed?: boolean;
   readonly quorums: readonly Quorum[];
+  /** Counts what was published: of two records of one epoch the one with more is newer. */
+  readonly serial?: number;
   /** Who the instances were when the holder wrote last: it goes on without the API server only if all of them agree. */
   readonly instances?: readonly string[];
   /** Where the primary's log ended when it renewed last. */

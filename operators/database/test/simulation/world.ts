@@ -56,6 +56,8 @@ export class World implements Surroundings {
   #isApiUp = true;
   #commits = 0;
   #newestEpoch = 0;
+  /** Who acknowledges in the newest epoch. Where the record was lost, an epoch that nobody knew of may come again. */
+  #acknowledging: { readonly epoch: number; readonly by: string } | undefined;
   /** What the newest primary began with. */
   #inherited = new Set<Entry>();
   promotions = 0;
@@ -149,6 +151,7 @@ export class World implements Surroundings {
     };
     this.log("world", "FAULT the record is lost", { earlier: earlier?.epoch });
     const record = earlier ?? blank;
+    this.#acknowledging = undefined;
     // The operator sees volumes.
     const found = this.pods.map(({ name }) => name).filter((name) => name !== "db-0");
     const isLost = record.published.systemId === undefined;
@@ -165,6 +168,10 @@ export class World implements Surroundings {
         `${by} acknowledged ${entry.id} in epoch ${epoch} after epoch ${this.#newestEpoch} had begun to`,
       );
     }
+    const other = this.#acknowledging;
+    if (other?.epoch === epoch && other.by !== by)
+      this.violations.push(`${by} acknowledged ${entry.id} in epoch ${epoch}, in which ${other.by} does`);
+    if (epoch >= this.#newestEpoch) this.#acknowledging = { epoch, by };
     this.#newestEpoch = Math.max(this.#newestEpoch, epoch);
     this.acknowledgements.push({ entry, by, epoch, atMs: this.nowMs });
   }
