@@ -162,7 +162,7 @@ async function compareManagers(): Promise<void> {
     }
   }
   const rows = [
-    row("reconciles/s, child and status written", runs, ({ writing }) => writing.perSecond),
+    row("objects/s, child and status written", runs, ({ writing }) => writing.perSecond),
     row("CPU per object until all is written, µs", runs, ({ writing }) => writing.cpuUsPerObject),
     row("reconciles/s, nothing to do", runs, ({ checking }) => checking.perSecond),
     row("CPU of such a reconcile, µs", runs, ({ checking }) => checking.cpuUs),

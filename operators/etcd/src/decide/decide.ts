@@ -10,7 +10,7 @@ import { authentication, lockedOut, secretMissing } from "./access.ts";
 import { bootstrap } from "./bootstrap.ts";
 import type { Decision, Policy } from "./decision.ts";
 import { changedClaim, changedPod } from "./drift.ts";
-import { namesOf } from "./facts.ts";
+import { dataLoss, namesOf } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
 import { inconsistentMember, lostMember, unhealthyVoters } from "./heal.ts";
 import { joining } from "./join.ts";
@@ -169,11 +169,12 @@ function hibernation(o: Observed): Decision | undefined {
   }
   const stopping = o.members.filter(({ pod }) => pod);
   if (stopping.length > 0) return { do: "wait", reason, message: `${namesOf(stopping)}: stopping` };
-  return {
-    do: "nothing",
-    reason: reasons.hibernated,
-    message: "hibernated: no member runs, all data is kept",
-  };
+  const losses = o.members.flatMap((member) => {
+    const loss = dataLoss(o, member);
+    return loss === undefined ? [] : `${member.record.name}: ${loss}`;
+  });
+  const kept = losses.length === 0 ? "all data is kept" : `not all data is kept (${losses.join("; ")})`;
+  return { do: "nothing", reason: reasons.hibernated, message: `hibernated: no member runs, ${kept}` };
 }
 
 /** Nothing to do; but the spec may ask for something impossible. */

@@ -133,6 +133,11 @@ decisions("hibernation", decide, [
     cluster([voter(0, noPod)], { ...asleep, quorum: false }),
     "nothing Hibernated: hibernated: no member runs, all data is kept",
   ],
+  [
+    "a volume is deleted meanwhile",
+    cluster([voter(0, noPod), voter(1, noPod, volumeGone)], { ...asleep, quorum: false }),
+    "nothing Hibernated: hibernated: no member runs, not all data is kept (example-1: its volume is gone)",
+  ],
 ]);
 
 decisions("a cluster at rest", decide, [

@@ -99,7 +99,7 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
 /** Where backups are kept. */
 const vault = {
   metadata: { ...ref, name: "vault" },
-  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  spec: { accessModes: ["ReadWriteOnce" as const], resources: { requests: { storage: "1Gi" } } },
 };
 
 /** A store that was deleted is made again, as soon as the pods that used it let it go. */

@@ -56,6 +56,16 @@ test.each<[string, Parameters<typeof observed>[0], string]>([
   ["without a database it waits", { db: undefined, store: undefined }, "wait"],
   ["behind another it waits", { before: "other" }, "wait"],
   [
+    "one whose database is deleted before its pod begins has failed",
+    { db: undefined, worker: { state: "working", message: "", begun: false } },
+    "record",
+  ],
+  [
+    "one whose database is deleted after that may have its copy",
+    { db: undefined, worker: { state: "working", message: "", begun: true } },
+    "wait",
+  ],
+  [
     "before its next attempt it waits",
     { status: { attempt: 2, retryAfter: "2026-01-01T00:01:10Z" } },
     "wait",

@@ -82,6 +82,12 @@ export function decideBackup(o: ObservedBackup): BackupDecision {
     status: { ...status, phase },
     recheckMs,
   });
+  // What its pod needs to begin has gone with the database. One that has begun may have its copy already.
+  if (worker && !o.db && worker.begun === false)
+    return failedBackup(status, {
+      reason: "DatabaseMissing",
+      message: `SampleDB ${backup.spec.database} was deleted before the copy began`,
+    });
   if (worker) return wait("Copying", "Copying", worker.message);
   if (o.image === undefined)
     return wait("Pending", "OperatorImageUnknown", "set OPERATOR_IMAGE in the operator's Deployment", 60_000);

@@ -210,6 +210,10 @@ describe("the choice after a primary that has stopped", () => {
     const lost = leadership(observedFixture({ replicas: 0, servers: [stoppedPod] }));
     expect(lost.notReady).toMatchObject({ reason: reasons.dataLost });
     expect(lost.notReady?.message).toContain("restore a backup with spec.restoreFrom");
+    expect(lost.notReady?.message).toContain("or set spec.onDelete to Delete, delete the database");
+    const spec = { onDelete: "Delete" as const };
+    const bare = leadership(observedFixture({ replicas: 0, servers: [stoppedPod], spec }));
+    expect(bare.notReady?.message).toContain("or delete the database and make it again");
     const hope = leadership(observedFixture({ replicas: 1, servers: [stoppedPod, podless] }));
     expect(hope.notReady).toMatchObject({ reason: reasons.primaryLost });
   });

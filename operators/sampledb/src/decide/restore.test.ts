@@ -62,6 +62,14 @@ test("servers stop, the volume of the primary is filled, and its claim says that
   ]);
 });
 
+test("what was filled is newer than every other volume, also when the status is lost", () => {
+  const status = { ...empty, restore: { id: "r1", phase: "Filling" as const, server: "db-1" } };
+  const jobs = [{ key: "restore-r1", state: "succeeded" as const, message: "" }];
+  const servers = [podless, podless, podless];
+  const { actions } = restore(observedFixture({ servers, spec, status, observed: { restore: wish, jobs } }));
+  expect(actions).toMatchObject([{ do: "markClaim", server: "db-1", epoch: 4, primaryEpoch: 4 }]);
+});
+
 test("nobody is chosen while the volume is filled", () => {
   const status = { ...empty, restore: { id: "r1", phase: "Filling" as const, server: "db-0" } };
   expect(leadership(observedFixture({ spec, status }))).toEqual({});

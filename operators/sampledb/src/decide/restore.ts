@@ -126,7 +126,8 @@ function filling(o: Observed, under: Under): Plan {
   if (job.state === "running") return { notReady };
   if (job.state === "failed") return failed(under, job.message);
   // Its volume has the newest data from now on: that is written on its claim before anyone starts.
-  const epoch = (status.epoch ?? 0) + 1;
+  const others = o.servers.filter(({ name }) => name !== under.server);
+  const epoch = Math.max(status.epoch ?? 0, ...others.map((each) => each.claim?.epoch ?? 0)) + 1;
   const claim = serverNamed(o, under.server)?.claim;
   const marks = { epoch, primaryEpoch: epoch, restored: under.id };
   if (!claim || !isMarked(claim, marks)) {

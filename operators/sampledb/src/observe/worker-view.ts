@@ -10,7 +10,8 @@ type PodObject = ObjectOf<typeof Pod>;
 type ContainerStatus = NonNullable<NonNullable<PodObject["status"]>["containerStatuses"]>[number];
 
 export type WorkerView =
-  | { readonly state: "working"; readonly message: string }
+  /** `begun`: something of it has run. */
+  | { readonly state: "working"; readonly message: string; readonly begun?: boolean }
   | { readonly state: "done"; readonly manifest: RedisManifest | undefined }
   | { readonly state: "failed"; readonly reason: string; readonly message: string };
 
@@ -43,7 +44,8 @@ export function workerView(pod: PodObject): WorkerView {
     : running
       ? `${running.name} runs`
       : "the pod is starting";
-  return { state: "working", message: words };
+  const begun = statuses.some(({ state }) => state?.running || state?.terminated);
+  return { state: "working", message: words, begun };
 }
 
 function failure(status: ContainerStatus): WorkerView {

@@ -416,4 +416,24 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 120000, do: "edit: paused", forMs: 100 },
       ],
     },
+  "the only volume is damaged, and it is kept when the database is deleted: making it again was no way out": {
+    beginning: "no replicas",
+    seed: 1,
+    steps: [
+      {
+        atMs: 1000,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Retain" },
+      },
+      { atMs: 30000, do: "volume: destroyed", with: { which: 0, how: "corrupt" } },
+    ],
+  },
+  "a database is deleted before the pod of a backup has started: it stayed for an hour": {
+    beginning: "a replica",
+    seed: 211000086,
+    steps: [
+      { atMs: 4800, do: "edit: backups are asked for", with: { count: 1, primary: true } },
+      { atMs: 4900, do: "edit: deleted", with: { propagation: "Background", onDelete: "Retain" } },
+    ],
+  },
 };

@@ -175,6 +175,7 @@ async function followAdvice(world: RedisWorld): Promise<string | undefined> {
   if (message.includes("delete the database and make it again")) {
     allowLoss(world);
     const { restoreFrom: _, ...spec } = databaseIn(world)?.spec ?? {};
+    if (message.includes("set spec.onDelete to Delete")) await change(world, { onDelete: "Delete" });
     await world.client.kind(SampleDB).delete(ref);
     for (let seconds = 0; seconds < 300 && world.primary; seconds += 5) await world.advance(5_000);
     await world.client.kind(SampleDB).create(SampleDB.object({ metadata: ref, spec: spec as never }));
