@@ -472,6 +472,49 @@ describe("claims that are deleted while their pods run", { timeout }, () => {
   });
 });
 
+describe("a rollout", { timeout }, () => {
+  const isWrong = (name: string, wrong: boolean) => (world: EtcdWorld) => {
+    for (const process of world.application.processes) if (process.name === name) process.data.wrong = wrong;
+  };
+  const isStopped = condition((world) => {
+    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "Corrupt" });
+    expect(world.condition("Degraded")?.message).toMatch(/example-1 has other data.*delete the claim/);
+  });
+
+  test("stops when a member has other data, says whose, and goes on when the data is the same again", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ settings: { snapshotCount: 5_000 } })],
+        [5_000, isWrong("example-1", true)],
+        [90_000, isStopped],
+        [390_000, isStopped],
+        [400_000, isWrong("example-1", false)],
+      ],
+      { convergeMs: 400_000 },
+    );
+  });
+
+  test("goes on when the member that has other data was replaced", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ settings: { snapshotCount: 5_000 } })],
+        [5_000, isWrong("example-1", true)],
+        [90_000, isStopped],
+        [
+          91_000,
+          async (world) => {
+            await world.client.kind(PersistentVolumeClaim).delete(named("example-1"));
+            await world.client.kind(Pod).delete(named("example-1"));
+          },
+        ],
+      ],
+      healed,
+    );
+  });
+});
+
 describe("space", { timeout }, () => {
   test("the quota is used up by history: it is dropped, and the alarm is lifted", async () => {
     await scenario("three members with a small quota", [[0, useUpQuota]], healed);
