@@ -18,6 +18,7 @@ import {
   readyFor,
   record,
   type Special,
+  secondsAgo,
   silent,
   stopping,
   type Trait,
@@ -34,6 +35,7 @@ const serving = (action: string, ordinal: number) =>
   `${action} Healing: example-${ordinal} is replaced while it serves: its volume is being deleted`;
 const lost = (why: string) => `record Healing: example-2 will leave: ${why}`;
 const left = { status: { members: [{}, {}, { name: "example-2", phase: "Leaving" }] } };
+const runsFor = (seconds: number) => pod({ runningSinceMs: secondsAgo(seconds) });
 const emptyVolume = "could not retrieve cluster information from the given URLs";
 const corrupt = "panic: failed to open database";
 
@@ -60,6 +62,13 @@ decisions("a member whose data or node is lost", lostMember, [
   ["it crashed, and serves again", third(pod({ terminationMessage: corrupt })), undefined],
   ["it crashed, and answers again", third(pod({ terminationMessage: corrupt }), unready), undefined],
   ["it crashed, and its pod is ready again", third(pod({ terminationMessage: corrupt }), silent), undefined],
+  [
+    "it crashed, and has started again since",
+    third(crashed(corrupt), runsFor(29)),
+    lost("its data is corrupt"),
+  ],
+  ["it crashed, and runs since, for whatever it waits", third(crashed(corrupt), runsFor(30)), undefined],
+  ["it crashed, runs since, and the clock was set back", third(crashed(corrupt), runsFor(-6)), undefined],
   ["it crashed for another reason", third(crashed("listen tcp: address already in use")), undefined],
   [
     "it crashes with a template that was never rolled out",
