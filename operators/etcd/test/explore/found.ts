@@ -621,4 +621,21 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 400, do: "API: writes fail", with: { how: "refused", times: 1 } },
     ],
   },
+  "a cluster that no node suits is deleted with a final backup": {
+    beginning: "three members with TLS and a password",
+    seed: 300001969,
+    steps: [
+      { atMs: 6000, do: "edit: a node pool that does not exist", forMs: 27800 },
+      {
+        atMs: 33500,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", finalBackup: true },
+      },
+      {
+        atMs: 45000,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: false },
+      },
+    ],
+  },
 };

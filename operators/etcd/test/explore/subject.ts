@@ -151,13 +151,19 @@ async function makeFeasible(world: EtcdWorld): Promise<void> {
   world.simulation.kubelet.missingImages.clear();
   world.application.tasks.storeDown = false;
   await makeVault(world);
+  // One that is being deleted needs nodes as well: its members run until the final backup is taken.
+  await labelNodes(world);
   await whenItStays(world, async (primary) => {
-    // The nodes get the labels that the spec asks for; where it names none that could exist, it is corrected.
-    const pool = (primary.spec as unknown as EtcdClusterObject["spec"]).pod?.nodeSelector?.["pool"];
-    for (const node of world.simulation.nodes.all.keys())
-      await world.simulation.nodes.relabel(node, { pool: pool ?? "default" });
+    await labelNodes(world);
     await change(world, feasible(primary));
   });
+}
+
+/** The nodes get the labels that the spec asks for. */
+async function labelNodes(world: EtcdWorld): Promise<void> {
+  const { pod } = (world.primary?.spec ?? {}) as Partial<EtcdClusterObject["spec"]>;
+  const pool = pod?.nodeSelector?.["pool"] ?? "default";
+  for (const node of world.simulation.nodes.all.keys()) await world.simulation.nodes.relabel(node, { pool });
 }
 
 /** What keeps the cluster from being what its spec asks for. */
