@@ -638,4 +638,19 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "a pod is deleted by hand in the moment in which a rollout restarts another": {
+    beginning: "three members on a node pool",
+    seed: 300002266,
+    steps: [
+      { atMs: 17800, do: "pod: deleted", with: { which: 0.848, force: false } },
+      { atMs: 28500, do: "edit: a node pool that does not exist", forMs: 6000 },
+      {
+        atMs: 37900,
+        do: "line: operator to a pod",
+        forMs: 123800,
+        with: { how: "slow", which: 0.745, all: false },
+      },
+      { atMs: 48300, do: "pod: deleted", with: { which: 0.005, force: false } },
+    ],
+  },
 };

@@ -36,7 +36,7 @@ const oneDisruption: EtcdOracle = {
       if (!voters.some(({ id }) => id === memberId) || voters.length === 1 || !serves(group, memberId))
         return;
       const down = voters.filter(
-        ({ id }) => id !== memberId && !serves(group, id) && nowMs - servingSince(world, id) > sightMs,
+        ({ id }) => id !== memberId && !serves(group, id) && nowMs - downSince(world, id) > sightMs,
       );
       if (down.length > 0)
         world.violate(
@@ -75,9 +75,13 @@ function watchServing(world: EtcdWorld): void {
   look();
 }
 
-function servingSince(world: EtcdWorld, id: string): number {
-  const known = world.notes.get("serving") as Map<string, { sinceMs: number }> | undefined;
-  return known?.get(id)?.sinceMs ?? world.clock.monotonic();
+/** For one that does not serve. Now, when it did at the last look. */
+function downSince(world: EtcdWorld, id: string): number {
+  const known = world.notes.get("serving") as
+    | Map<string, { readonly serves: boolean; readonly sinceMs: number }>
+    | undefined;
+  const last = known?.get(id);
+  return last && !last.serves ? last.sinceMs : world.clock.monotonic();
 }
 
 /** What the status says of data is what lies on the volumes. */
