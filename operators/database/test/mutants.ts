@@ -101,8 +101,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a Lease that is older than what the volume knows is believed",
     file: "src/agent/keeper.ts",
-    from: "present.epoch < (this.known?.epoch ?? 0);",
-    to: "present.epoch < 0;",
+    from: "return present !== undefined && knowsMore(knowledgeOf(this.known), present);",
+    to: "return present !== undefined && knowsMore(knowledgeOf(this.known), present) && false;",
     seed: 1,
   },
 ];
