@@ -2,9 +2,9 @@
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
 import { Secret } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
-import { SampleDB } from "../src/api/sampledb.ts";
+import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
 import { failingScript } from "./explore/agent.ts";
-import { backupsIn, change, type RedisWorld, ref } from "./explore/database.ts";
+import { allowLoss, backupsIn, change, databaseIn, type RedisWorld, ref } from "./explore/database.ts";
 import { found } from "./explore/found.ts";
 import { scenario } from "./explore/happenings.ts";
 import { subject } from "./explore/index.ts";
@@ -174,6 +174,63 @@ test("a version older than the data is refused when a database is made again on 
   const again = texts.slice(texts.indexOf("made again"));
   expect(again.join("\n")).toContain("VersionRefused");
   expect(again.join("\n")).not.toContain("DataLost");
+});
+
+describe("a restore that nobody remembers is completed before anything else uses its volume", {
+  timeout: 120_000,
+}, () => {
+  /** Begins a restore, and does something as soon as its Job fills the volume. */
+  const whileFilling = (what: (world: RedisWorld) => Promise<void>) => async (world: RedisWorld) => {
+    const backup = backupsIn(world)[0]?.metadata.name;
+    allowLoss(world);
+    world.application.taskMs = 20_000;
+    await change(world, { restoreFrom: { backup } });
+    const look = () => {
+      if (world.application.filling.size > 0) void what(world);
+      else world.clock.timer(50, look);
+    };
+    look();
+  };
+  const remake =
+    (restoreFrom: (backup: string) => object | undefined, propagation: "Orphan" | "Background" = "Orphan") =>
+    async (world: RedisWorld): Promise<void> => {
+      const { spec } = structuredClone(databaseIn(world)) as SampleDBObject;
+      await change(world, { onDelete: "Retain" });
+      await world.client.kind(SampleDB).delete(ref, { propagation });
+      const again = async () => {
+        if (world.primary) return void world.clock.timer(20, () => void again());
+        const from = restoreFrom(spec.restoreFrom?.backup ?? "");
+        const next = { ...spec, restoreFrom: from } as never;
+        await world.client.kind(SampleDB).create(SampleDB.object({ metadata: ref, spec: next }));
+      };
+      await again();
+    };
+
+  test.each<[string, (world: RedisWorld) => Promise<void>]>([
+    ["the database is made again around its servers", remake(() => undefined)],
+    ["it is made again with the same restore", remake((backup) => ({ backup }))],
+    ["it is made again with another restore", remake((backup) => ({ backup, request: "2" }))],
+    [
+      "the status is wiped",
+      async ({ client }) => {
+        const operations = [{ op: "replace", path: "/status", value: {} }] as never;
+        await client.kind(SampleDB).subresource("status").patch(ref, { type: "json", operations });
+      },
+    ],
+  ])("%s", async (_name, what) => {
+    await scenario("a replica, with a backup", [
+      [1_000, whileFilling(what)],
+      [120_000, (world) => expect(databaseIn(world)?.status?.restore?.phase).toBe("Done")],
+    ]);
+  });
+
+  test("unless the database is deleted: then it ends first", async () => {
+    const begin = whileFilling(remake(() => undefined, "Background"));
+    await scenario("a replica, with a backup", [
+      [1_000, begin],
+      [120_000, (world) => expect(world.isReady).toBe(true)],
+    ]);
+  });
 });
 
 describe("what exploring once found", { timeout: 120_000 }, () => {
