@@ -3,8 +3,17 @@ import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/t
 import { Secret } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
+import { carriedOut } from "../src/observe/restores.ts";
 import { failingScript } from "./explore/agent.ts";
-import { allowLoss, backupsIn, change, databaseIn, type RedisWorld, ref } from "./explore/database.ts";
+import {
+  allowLoss,
+  backupsIn,
+  change,
+  databaseIn,
+  type RedisWorld,
+  ref,
+  serving,
+} from "./explore/database.ts";
 import { found } from "./explore/found.ts";
 import { scenario } from "./explore/happenings.ts";
 import { subject } from "./explore/index.ts";
@@ -176,6 +185,41 @@ test("a version older than the data is refused when a database is made again on 
   expect(again.join("\n")).not.toContain("DataLost");
 });
 
+async function wipeStatus({ client }: RedisWorld): Promise<void> {
+  const operations = [{ op: "replace", path: "/status", value: {} }] as never;
+  await client.kind(SampleDB).subresource("status").patch(ref, { type: "json", operations });
+}
+
+test("a spec that goes back to an earlier restore takes nothing away, also when the status is lost", {
+  timeout: 120_000,
+}, async () => {
+  const ask = (request: string) => async (world: RedisWorld) => {
+    allowLoss(world);
+    await change(world, { restoreFrom: { backup: backupsIn(world)[0]?.metadata.name, request } });
+  };
+  const served = (world: RedisWorld) => serving(world)?.files.keys.size ?? 0;
+  let keys = 0;
+  const isKept = (world: RedisWorld) => {
+    expect(world.condition("Ready")?.reason).toBe("RestoreFailed");
+    expect(carriedOut(databaseIn(world)?.status ?? {})).toHaveLength(2);
+    expect(served(world)).toBeGreaterThanOrEqual(keys);
+  };
+  await scenario("a replica, with a backup", [
+    [1_000, ask("")],
+    [60_000, ask("2")],
+    [
+      180_000,
+      async (world) => {
+        keys = served(world);
+        await ask("")(world);
+      },
+    ],
+    [210_000, isKept],
+    [211_000, wipeStatus],
+    [240_000, isKept],
+  ]);
+});
+
 describe("a restore that nobody remembers is completed before anything else uses its volume", {
   timeout: 120_000,
 }, () => {
@@ -210,13 +254,7 @@ describe("a restore that nobody remembers is completed before anything else uses
     ["the database is made again around its servers", remake(() => undefined)],
     ["it is made again with the same restore", remake((backup) => ({ backup }))],
     ["it is made again with another restore", remake((backup) => ({ backup, request: "2" }))],
-    [
-      "the status is wiped",
-      async ({ client }) => {
-        const operations = [{ op: "replace", path: "/status", value: {} }] as never;
-        await client.kind(SampleDB).subresource("status").patch(ref, { type: "json", operations });
-      },
-    ],
+    ["the status is wiped", wipeStatus],
   ])("%s", async (_name, what) => {
     await scenario("a replica, with a backup", [
       [1_000, whileFilling(what)],

@@ -1,7 +1,15 @@
 /** A restore: stop everyone, fill one volume and set its data aside, start, and let the others copy. Pure. */
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
-import { asideOf, epochBefore, restoreId, restoreKey } from "../observe/restores.ts";
+import {
+  asideOf,
+  carriedOut,
+  epochBefore,
+  restoredMark,
+  restoreId,
+  restoreKey,
+  wishOf,
+} from "../observe/restores.ts";
 import { serverName } from "../resources/names.ts";
 import { healthyPrimary, isMarked, serverNamed } from "./facts.ts";
 import { initializationJobs } from "./initialize.ts";
@@ -16,6 +24,8 @@ export function restore(o: Observed): Plan {
   const { source } = wish;
   const under = carriesOut(status.restore, wish.id) ? status.restore : undefined;
   if (!under) {
+    const before = repeated(o, wish.id);
+    if (before) return before;
     if ("problem" in source) {
       const { problem: message, final } = source;
       return {
@@ -31,10 +41,12 @@ export function restore(o: Observed): Plan {
     if (status.upgrade) return {};
     const server = status.primary ?? serverName(o.database, 0);
     const epoch = Math.max(status.epoch ?? 0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0));
+    const done = carriedOut(status);
     return {
       // Another restore may have carried out the same wish before: its Job and its mark on the volume are not ours.
       status: {
         restore: { id: restoreId(wish.id, epoch), wish: wish.id, phase: "Stopping", server },
+        ...(done.length > 0 && { restores: done }),
       },
       events: [
         {
@@ -64,6 +76,21 @@ export function restore(o: Observed): Plan {
     case "Done":
       return cleared(o);
   }
+}
+
+/** A spec may be that of an earlier time, by a revert: what was written after that restore is not taken away by it. */
+function repeated({ status }: Observed, wish: string): Plan | undefined {
+  const [last, ...earlier] = carriedOut(status);
+  // Another one was asked for in between, and never carried out.
+  if (last !== undefined && wishOf(last) === wish) {
+    const { primary: server } = status;
+    return server === undefined ? {} : { status: { restore: { id: last, wish, phase: "Done", server } } };
+  }
+  if (!earlier.some((id) => wishOf(id) === wish)) return undefined;
+  const message =
+    "what spec.restoreFrom asks for was carried out before another restore, and is not carried out twice: everything " +
+    "is as it was; give spec.restoreFrom.request another value to restore it again, or remove spec.restoreFrom";
+  return { notReady: { state: "failed", reason: reasons.restoreFailed, message } };
 }
 
 /** A pod that has ended keeps its claim from going when the server is scaled away. */
@@ -133,7 +160,7 @@ function filling(o: Observed, under: Under): Plan {
   const before = Math.max(status.epoch ?? 0, epochBefore(under.id));
   const epoch = Math.max(before, ...others.map((each) => each.claim?.epoch ?? 0)) + 1;
   const claim = serverNamed(o, under.server)?.claim;
-  const marks = { epoch, primaryEpoch: epoch, restored: under.id };
+  const marks = { epoch, primaryEpoch: epoch, restored: restoredMark([under.id, ...carriedOut(status)]) };
   if (!claim || !isMarked(claim, marks)) {
     return {
       actions: [{ do: "markClaim", server: under.server, ...marks }],

@@ -27,6 +27,11 @@ describe("a status that was lost", () => {
     const status = { primary: undefined, leadership: undefined, epoch: undefined, restore };
     expect(serversToRun(observedFixture({ spec, status }))).toBe(3);
   });
+  test("does not lead to one that was carried out before another", () => {
+    const claims = new Map([claim("old-1", { epoch: 2 }), claim(`other-2 ${wish}-1`)].entries());
+    expect(withKnownRestore(db(), {}, claims)).toEqual({ restores: ["other-2", `${wish}-1`] });
+    expect(withKnownRestore(db(), { restores: [] }, claims)).toEqual({ restores: [] });
+  });
   test("knows what an earlier release wrote", () => expect(known([claim(wish)])?.id).toBe(wish));
 
   test.each([
