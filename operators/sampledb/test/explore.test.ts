@@ -1,6 +1,6 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
-import { Secret } from "keelson/kinds";
+import { Secret, Service } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
 import { carriedOut } from "../src/observe/restores.ts";
@@ -157,6 +157,33 @@ test("a database that lost its status is deleted with a last snapshot all the sa
     ],
   ]);
   expect(trace.map(({ text }) => text)).toContain("Done");
+});
+
+test("a reference that a person took off one Service keeps nothing else, though the status is lost too", {
+  timeout: 120_000,
+}, async () => {
+  const remove = async (world: RedisWorld) => {
+    const [manager] = world.simulation.cluster.managers;
+    manager?.pause();
+    const body = { metadata: { ownerReferences: null } } as never;
+    await world.client.kind(Service).patch(ref, { type: "merge", body });
+    await wipeStatus(world);
+    world.notes.set("leaves", "Snapshot");
+    await world.client.kind(SampleDB).delete(ref);
+    manager?.resume();
+  };
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { onDelete: "Snapshot" })],
+    [20_000, remove],
+    [
+      200_000,
+      async (world) => {
+        expect(backupsIn(world).map(({ status }) => status?.phase)).toEqual(["Done"]);
+        // Nobody knows any more that it was ours.
+        await world.client.kind(Service).delete(ref);
+      },
+    ],
+  ]);
 });
 
 test("a version older than the data is refused when a database is made again on its volumes", {

@@ -1,4 +1,5 @@
 /** The end of a database: a last backup that is proven, then the servers, and their volumes as the spec says. */
+import { wereReleased } from "@keelson/kit";
 import { done, type Outcome, waiting } from "keelson";
 import { Namespace, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
@@ -83,10 +84,10 @@ async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string
 
 /**
  * Deleted with its dependents to be left alone (`--cascade=orphan`): the garbage collector has taken our references off
- * them, or is about to. A pass that was under way may have put one back, so a single one without is enough.
+ * them, or is about to.
  */
 async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
-  const { name, namespace, uid } = databaseName(db);
+  const { name, namespace } = databaseName(db);
   const names = objectNames({ name });
   const found = [
     ...(await Promise.all(
@@ -101,12 +102,7 @@ async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boo
     )),
     await ctx.client.kind(Secret).find({ namespace, name: names.binding }),
   ];
-  return found.some(
-    (child) =>
-      child !== undefined &&
-      child.metadata.deletionTimestamp === undefined &&
-      !child.metadata.ownerReferences?.some((reference) => reference.uid === uid),
-  );
+  return wereReleased(db, found);
 }
 
 async function isNamespaceGoing(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
