@@ -430,6 +430,91 @@ describe("the loss of data", { timeout }, () => {
   });
 });
 
+describe("claims that are deleted while their pods run", { timeout }, () => {
+  const deleteClaims = each((name) => async (world) => {
+    await world.client.kind(PersistentVolumeClaim).delete(named(name));
+  });
+  const isReplaced = condition((world) => {
+    const claims = world.stored.list("persistentvolumeclaims", namespace);
+    expect(claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+    expect(world.condition("Ready")?.status).toBe("True");
+  });
+
+  test.each([
+    ["one member", "example-0"],
+    [three, "example-2"],
+  ])("%s: others copy the data before the last of them is gone", async (beginning, last) => {
+    await scenario(
+      beginning,
+      [
+        [0, deleteClaims],
+        [120_000, isReplaced],
+        [
+          120_000,
+          condition((world) => expect(world.pods.map(({ metadata }) => metadata.name)).not.toContain(last)),
+        ],
+      ],
+      healed,
+    );
+  });
+
+  test("the only one, and the spec asks for three: the cluster grows", async () => {
+    await scenario(
+      "one member",
+      [
+        [0, spec({ paused: true })],
+        [0, deleteClaims],
+        [1_000, spec({ paused: false, size: 3 })],
+        [120_000, isReplaced],
+      ],
+      healed,
+    );
+  });
+});
+
+describe("a rollout", { timeout }, () => {
+  const isWrong = (name: string, wrong: boolean) => (world: EtcdWorld) => {
+    for (const process of world.application.processes) if (process.name === name) process.data.wrong = wrong;
+  };
+  const isStopped = condition((world) => {
+    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "Corrupt" });
+    expect(world.condition("Degraded")?.message).toMatch(/example-1 has other data.*delete the claim/);
+  });
+
+  test("stops when a member has other data, says whose, and goes on when the data is the same again", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ settings: { snapshotCount: 5_000 } })],
+        [5_000, isWrong("example-1", true)],
+        [90_000, isStopped],
+        [390_000, isStopped],
+        [400_000, isWrong("example-1", false)],
+      ],
+      { convergeMs: 400_000 },
+    );
+  });
+
+  test("goes on when the member that has other data was replaced", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ settings: { snapshotCount: 5_000 } })],
+        [5_000, isWrong("example-1", true)],
+        [90_000, isStopped],
+        [
+          91_000,
+          async (world) => {
+            await world.client.kind(PersistentVolumeClaim).delete(named("example-1"));
+            await world.client.kind(Pod).delete(named("example-1"));
+          },
+        ],
+      ],
+      healed,
+    );
+  });
+});
+
 describe("space", { timeout }, () => {
   test("the quota is used up by history: it is dropped, and the alarm is lifted", async () => {
     await scenario("three members with a small quota", [[0, useUpQuota]], healed);

@@ -254,6 +254,7 @@ export const EtcdCluster = resource({
         revision: z.string(),
         odd: z.array(z.string()).describe("Members whose hash is not that of the majority."),
         agreed: z.boolean().describe("A majority of the voters has one hash."),
+        at: z.string().optional().describe("When they were compared."),
       })
       .optional()
       .describe("The last comparison of the members' hashes at one revision."),

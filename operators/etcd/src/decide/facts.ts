@@ -123,9 +123,22 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   const diagnosis = diagnosisOf(member);
   if (diagnosis === "removed") return "etcd no longer counts it among its members";
   // A member that reached nobody at its first start said the same, and has data since: only the present container counts.
-  if (diagnosis === "empty" && !member.pod?.running && startedBefore(member)) return "its volume is empty";
+  if (diagnosis === "empty" && member.pod?.runningSinceMs === undefined && startedBefore(member))
+    return "its volume is empty";
   // Under an untested template it may be the template that cannot read the data.
-  return diagnosis === "corrupt" && isTested(o, member) ? "its data is corrupt" : undefined;
+  return diagnosis === "corrupt" && !hasOpened(o, member) && isTested(o, member)
+    ? "its data is corrupt"
+    : undefined;
+}
+
+/** etcd that cannot use its data ends long before that. One that crashes again and again does not come and go by it. */
+const openMs = 30_000;
+
+/** It runs with its data, whatever an earlier container said; it may serve nobody for want of a quorum. */
+function hasOpened(o: Observed, { pod, progress }: ObservedMember): boolean {
+  if (progress !== undefined || pod?.runningSinceMs === undefined) return progress !== undefined;
+  const ageMs = o.nowMs - pod.runningSinceMs;
+  return ageMs >= openMs || ageMs < -settleMs;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Decision } from "./decision.ts";
 import {
   canRemove,
   dataLoss,
+  isHealthy,
   isInconsistent,
   isLeader,
   purposes,
@@ -12,24 +13,47 @@ import {
   voterCount,
   voters,
 } from "./facts.ts";
+import { joinUpTo } from "./join.ts";
 import { leave } from "./leaving.ts";
+import { grow } from "./scale.ts";
 
 const reason = reasons.healing;
 
 /**
  * Remove, then add: with three voters and one of them gone etcd accepts no addition at all. The others must have their
- * majority without it, so a second loss at the same time waits until the first is replaced.
+ * majority without it, so a second loss at the same time waits until the first is replaced. One that still serves is in
+ * no hurry: it goes when there are as many others as there can be, and its data is copied as long as it is there.
  */
 export function lostMember(o: Observed): Decision | undefined {
   if (!o.list) return undefined;
-  for (const member of o.members) {
+  const lost = o.members.flatMap((member) => {
     const why = member.record.phase === "Leaving" ? undefined : lossOf(o, member);
-    if (why === undefined) continue;
-    if (canRemove(o, member)) return leave(o, member, why, reason);
-    const message = `${member.record.name} cannot be replaced now: ${why}, and without it the others would have no majority`;
-    return { do: "wait", reason: reasons.unhealthy, message };
+    return why === undefined ? [] : [{ member, why }];
+  });
+  const [first] = lost;
+  if (!first) return undefined;
+  const gone = lost.find(
+    ({ member }) => (!isHealthy(member) || member.entry?.learner) && canRemove(o, member),
+  );
+  if (gone) return leave(o, gone.member, gone.why, reason);
+  const serving = lost.find(({ member }) => isHealthy(member));
+  const addition = serving && addFirst(o);
+  if (addition) {
+    const { name } = serving.member.record;
+    const message = `${name} is replaced while it serves: ${serving.why}; ${addition.message}`;
+    return { ...addition, reason, message };
   }
-  return undefined;
+  // Others do not serve. What helps them comes first: this member is not restarted before they do.
+  if (serving)
+    return canRemove(o, serving.member) ? leave(o, serving.member, serving.why, reason) : undefined;
+  const message = `${first.member.record.name} cannot be replaced now: ${first.why}, and without it the others would have no majority`;
+  return { do: "wait", reason: reasons.unhealthy, message };
+}
+
+/** A member that is to be there before one that serves is removed. The only member needs another, whatever the spec says. */
+function addFirst(o: Observed): Decision | undefined {
+  const size = Math.max(o.spec.size, 2);
+  return joinUpTo(o, size) ?? (o.members.length < size ? grow(o, size) : undefined);
 }
 
 /** Why waiting for a member is pointless, as a sentence. */
@@ -102,7 +126,11 @@ export function unhealthyVoters(o: Observed): Decision | undefined {
           (status ? (status.leader ? "is not ready" : "knows no leader") : "does not answer"));
     return `${record.name} ${state}`;
   });
+  const doomed = o.members.filter(isHealthy).flatMap((member) => {
+    const why = lossOf(o, member);
+    return why === undefined ? [] : `${member.record.name} is replaced after that: ${why}`;
+  });
   const settling = unhealthy.every(({ pod, status }) => pod && !pod.deleting && status?.leader !== undefined);
   const why = settling ? reasons.settling : reason;
-  return { do: "wait", reason: why, message: states.join("; "), recheckMs: 1_000 };
+  return { do: "wait", reason: why, message: [...states, ...doomed].join("; "), recheckMs: 1_000 };
 }

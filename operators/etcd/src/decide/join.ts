@@ -10,11 +10,15 @@ const reason = reasons.growing;
 /** etcd itself promotes at nine tenths of the leader's log, which may still be a million entries behind. */
 const promotableLag = 500;
 export function joining(o: Observed): Decision | undefined {
+  return joinUpTo(o, o.spec.size);
+}
+
+/** As long as there are not more members than this. */
+export function joinUpTo(o: Observed, size: number): Decision | undefined {
   if (!o.list) return undefined;
   const member = o.members.find(({ record }) => record.phase === "Joining" || record.phase === "Learner");
   if (!member) return undefined;
-  if (o.members.length > o.spec.size)
-    return leave(o, member, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
+  if (o.members.length > size) return leave(o, member, `the cluster shrinks to ${size}`, reasons.shrinking);
   return member.record.phase === "Joining" ? beforeEtcd(o, member) : asLearner(o, member);
 }
 

@@ -165,19 +165,9 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
       message: `a rollout waits: the node of ${cordoned.record.name} is about to be drained`,
     };
   }
-  const purpose = `rollout/${hash}/${updated.length}`;
-  const comparison = comparisonFor(o, purpose);
-  if (updated.length > 0 && o.members.length > 1 && comparison !== "equal") {
-    if (comparison === "different") {
-      return {
-        do: "wait",
-        reason: reasons.corrupt,
-        message: "the rollout is stopped: the members' hashes differ",
-      };
-    }
-    const members = o.members.map(({ record }) => record.name);
-    return { do: "compareHashes", purpose, members, reason, message: "the members' hashes are compared" };
-  }
+  const comparison =
+    updated.length > 0 && o.members.length > 1 ? compared(o, hash, updated.length) : undefined;
+  if (comparison) return comparison;
   const before = minorOf(o.status.template?.recipe.version ?? recipe.version);
   const raised = minorOf(recipe.version) !== before;
   if (!next) {
@@ -237,10 +227,30 @@ function unfitReason(
   return undefined;
 }
 
-function comparisonFor(o: Observed, purpose: string): "equal" | "different" | "none" {
+/** Hashes that differ may agree again when a person has done something about it. */
+const compareAgainMs = 300_000;
+
+/** Nothing when all members have the same data since this many were updated. */
+function compared(o: Observed, hash: string, updated: number): Decision | undefined {
+  const members = o.members.map(({ record }) => record.name).sort();
+  const purpose = `rollout/${hash}/${updated}/${members.join(",")}`;
   const { comparison } = o.status;
-  if (comparison?.purpose !== purpose) return "none";
-  return comparison.agreed && comparison.odd.length === 0 ? "equal" : "different";
+  if (comparison?.purpose !== purpose) {
+    return { do: "compareHashes", purpose, members, reason, message: "the members' hashes are compared" };
+  }
+  const { agreed, odd, revision, at } = comparison;
+  if (agreed && odd.length === 0) return undefined;
+  const who = agreed
+    ? `${odd.join(", ")} has other data than the majority`
+    : `no majority of ${members.join(", ")} has the same data`;
+  const message = `the rollout is stopped: at revision ${revision} ${who}; take the spec back to undo it, or delete the claim and the pod of a member whose data is wrong; the hashes are compared again every five minutes`;
+  const why = reasons.corrupt;
+  const ageMs = o.nowMs - Date.parse(at ?? "");
+  // Not a number without a time, and negative when the clock was set back.
+  const isFresh = ageMs >= 0 && ageMs < compareAgainMs;
+  return isFresh
+    ? { do: "refuse", reason: why, message }
+    : { do: "compareHashes", purpose, members, reason: why, message };
 }
 
 /** Followers first, those on cordoned nodes before the others; the leader last. */

@@ -10,12 +10,13 @@ export function scale(o: Observed): Decision | undefined {
   if (!o.list || o.status.rollout) return undefined;
   const here = o.members.length;
   const { size } = o.spec;
-  if (here < size) return grow(o);
+  if (here < size) return grow(o, size);
   if (here > size) return shrink(o);
   return undefined;
 }
 
-function grow(o: Observed): Decision {
+/** One more, on the way to this many. */
+export function grow(o: Observed, size: number): Decision {
   const ordinal = o.status.nextMember ?? 0;
   const name = memberName(o.cluster, ordinal);
   const template = o.status.template?.hash;
@@ -24,7 +25,7 @@ function grow(o: Observed): Decision {
     do: "record",
     status: { members: [...o.members.map((member) => member.record), record], nextMember: ordinal + 1 },
     reason: reasons.growing,
-    message: `${name} will join: ${o.members.length} of ${o.spec.size} members`,
+    message: `${name} will join: ${o.members.length} of ${size} members`,
   };
 }
 

@@ -26,8 +26,8 @@ export interface PodView {
   readonly obstacle: string | undefined;
   /** Someone changed its labels or owners. */
   readonly drifted: boolean;
-  /** Its container runs now: what an earlier one said may be over. */
-  readonly running: boolean;
+  /** Since when its container runs, if it does now: what an earlier one said may be over. */
+  readonly runningSinceMs: number | undefined;
   /** The container's last termination message; empty when it was killed for memory. */
   readonly terminationMessage: string;
   readonly restarts: number;

@@ -30,6 +30,7 @@ export function podView(pod: ObjectOf<typeof Pod>, marks: PodMarks): PodView {
   const container = status?.containerStatuses?.find(({ name }) => name === "etcd");
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const created = parseTime(metadata.creationTimestamp) ?? 0;
+  const running = container?.state?.running;
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   return {
     uid: metadata.uid,
@@ -45,7 +46,7 @@ export function podView(pod: ObjectOf<typeof Pod>, marks: PodMarks): PodView {
     readyChangedMs: parseTime(ready?.lastTransitionTime) ?? created,
     node: spec?.nodeName,
     obstacle: obstacleOf(pod),
-    running: container?.state?.running !== undefined,
+    runningSinceMs: running && (parseTime(running.startedAt) ?? created),
     terminationMessage: ended?.reason === "OOMKilled" ? "" : (ended?.message ?? ""),
     restarts: container?.restartCount ?? 0,
     drifted: isDrifted(pod, marks),

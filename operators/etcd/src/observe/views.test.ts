@@ -44,7 +44,7 @@ describe("a pod", () => {
       node: undefined,
       obstacle: undefined,
       drifted: false,
-      running: false,
+      runningSinceMs: undefined,
       terminationMessage: "",
       restarts: 0,
     });
@@ -78,8 +78,10 @@ describe("a pod", () => {
   });
   test("that was restarted, left a message, and runs", () => {
     const lastState = { terminated: { message: "panic: x" } };
-    const view = withStatus(etcd({ state: { running: {} }, lastState }));
-    expect(view).toMatchObject({ running: true, terminationMessage: "panic: x" });
+    const startedAt = "2026-01-01T00:01:00Z";
+    const view = withStatus(etcd({ state: { running: { startedAt } }, lastState }));
+    expect(view).toMatchObject({ runningSinceMs: createdMs + 60_000, terminationMessage: "panic: x" });
+    expect(withStatus(etcd({ state: { running: {} } })).runningSinceMs).toBe(createdMs);
   });
   test("that was killed for memory has said nothing", () => {
     const terminated = { reason: "OOMKilled", message: "half a line" };

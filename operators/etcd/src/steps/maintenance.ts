@@ -23,7 +23,8 @@ export async function compareHashes(step: StepContext, decision: DecisionTo<"com
   // Of all voters: members that could not be asked agree with nobody.
   const agreed = count >= majority(Math.max(members.length, voterCount(gathered.observed)));
   const odd = agreed ? hashes.filter(({ hash }) => hash !== best).map(({ name }) => name) : [];
-  const comparison = { purpose, revision: revision.toString(), odd, agreed };
+  const at = new Date(gathered.observed.nowMs).toISOString();
+  const comparison = { purpose, revision: revision.toString(), odd, agreed, at };
   ctx.setStatus({ ...statusOf(gathered.observed, decision), comparison });
   if (!agreed || odd.length > 0) {
     event(

@@ -9,13 +9,16 @@ import {
   down,
   joining,
   leaderless,
+  learner,
   leaving,
   nodeLost,
   noPod,
   obstacle,
   pod,
   readyFor,
+  record,
   type Special,
+  secondsAgo,
   silent,
   stopping,
   type Trait,
@@ -28,8 +31,11 @@ import {
 import { decisions } from "./table.ts";
 
 const third = (...traits: Trait[]) => cluster([voter(0), voter(1), voter(2, ...traits)]);
+const serving = (action: string, ordinal: number) =>
+  `${action} Healing: example-${ordinal} is replaced while it serves: its volume is being deleted`;
 const lost = (why: string) => `record Healing: example-2 will leave: ${why}`;
 const left = { status: { members: [{}, {}, { name: "example-2", phase: "Leaving" }] } };
+const runsFor = (seconds: number) => pod({ runningSinceMs: secondsAgo(seconds) });
 const emptyVolume = "could not retrieve cluster information from the given URLs";
 const corrupt = "panic: failed to open database";
 
@@ -56,6 +62,13 @@ decisions("a member whose data or node is lost", lostMember, [
   ["it crashed, and serves again", third(pod({ terminationMessage: corrupt })), undefined],
   ["it crashed, and answers again", third(pod({ terminationMessage: corrupt }), unready), undefined],
   ["it crashed, and its pod is ready again", third(pod({ terminationMessage: corrupt }), silent), undefined],
+  [
+    "it crashed, and has started again since",
+    third(crashed(corrupt), runsFor(29)),
+    lost("its data is corrupt"),
+  ],
+  ["it crashed, and runs since, for whatever it waits", third(crashed(corrupt), runsFor(30)), undefined],
+  ["it crashed, runs since, and the clock was set back", third(crashed(corrupt), runsFor(-6)), undefined],
   ["it crashed for another reason", third(crashed("listen tcp: address already in use")), undefined],
   [
     "it crashes with a template that was never rolled out",
@@ -101,6 +114,47 @@ decisions("a member whose data or node is lost", lostMember, [
     "the only member is lost",
     cluster([voter(0, volumeGone)], { spec: { size: 1 } }),
     "wait MembersUnhealthy: example-0 cannot be replaced now: its volume is gone, and without it the others would have no majority",
+  ],
+  [
+    "the only member serves from a volume that is being deleted",
+    cluster([voter(0, volumeDeleting)], { spec: { size: 1 } }),
+    `${serving("record", 0)}; example-1 will join: 1 of 2 members`,
+    { status: { members: [{ phase: "Voter" }, { name: "example-1", phase: "Joining" }], nextMember: 2 } },
+  ],
+  [
+    "the only member serves from such a volume, and the spec asks for more",
+    cluster([voter(0, volumeDeleting), joining(1)]),
+    `${serving("addLearner", 0)}; example-1 joins as a learner`,
+  ],
+  [
+    "the only member serves from such a volume, and its copy is ready",
+    cluster([voter(0, volumeDeleting), learner(1, record({ lag: 0 }))], { spec: { size: 1 } }),
+    `${serving("promote", 0)}; example-1 has caught up and becomes a voter`,
+  ],
+  [
+    "its copy votes",
+    cluster([voter(0, volumeDeleting), voter(1)], { spec: { size: 1 } }),
+    "record Healing: example-0 will leave: its volume is being deleted",
+  ],
+  [
+    "its copy is lost before it votes",
+    cluster([voter(0, volumeDeleting), learner(1, volumeDeleting)], { spec: { size: 1 } }),
+    "record Healing: example-1 will leave: its volume is being deleted",
+  ],
+  [
+    "all serve from volumes that are being deleted, and one was removed",
+    cluster([voter(1, volumeDeleting), voter(2, volumeDeleting)], { status: { nextMember: 3 } }),
+    `${serving("record", 1)}; example-3 will join: 2 of 3 members`,
+  ],
+  [
+    "another voter does not serve: what helps it comes first",
+    cluster([voter(0), voter(1, down), voter(2, volumeDeleting)]),
+    undefined,
+  ],
+  [
+    "two of such members, and one of them ends",
+    cluster([voter(0), voter(1, volumeDeleting), voter(2, volumeDeleting, down)]),
+    "record Healing: example-2 will leave: its volume is being deleted",
   ],
 ]);
 
@@ -176,6 +230,11 @@ decisions("voters that do not serve", unhealthyVoters, [
     "several do not serve",
     cluster([voter(0), voter(1, unready), voter(2, noPod)]),
     "wait Healing: example-1 is not ready; example-2 has no pod",
+  ],
+  [
+    "another one serves from a volume that is being deleted",
+    cluster([voter(0), voter(1, down), voter(2, volumeDeleting)]),
+    "wait Healing: example-1 does not answer; example-2 is replaced after that: its volume is being deleted",
   ],
   [
     "one too many does not serve",

@@ -66,7 +66,7 @@ function base(ordinal: number, phase: Member["phase"]): ObservedMember {
       readyChangedMs: secondsAgo(3_500),
       node: `node-${ordinal}`,
       obstacle: undefined,
-      running: true,
+      runningSinceMs: secondsAgo(3_550),
       terminationMessage: "",
       restarts: 0,
       drifted: false,
@@ -177,7 +177,7 @@ export const removedFromEtcd: Trait = but({ entry: undefined });
 export const cordoned: Trait = but({ nodeCordoned: true });
 export const nodeLost = (seconds: number): Trait => but({ nodeLostSinceMs: secondsAgo(seconds) });
 export const crashed = (terminationMessage: string): Trait => {
-  const trait = pod({ running: false, terminationMessage });
+  const trait = pod({ runningSinceMs: undefined, terminationMessage });
   return (member) => down(trait(member));
 };
 export const obstacle = (text: string): Trait => pod({ obstacle: text });

@@ -96,6 +96,17 @@ decisions("a cluster without quorum", quorumLoss, [
     "refuse AllDataLost: no data is left (example-0: its data is corrupt); make a new cluster with spec.restoreFrom",
   ],
   [
+    "the only member found its data corrupt once, and tells how far it has got",
+    without([
+      voter(
+        0,
+        pod({ terminationMessage: "panic: failed to open database", runningSinceMs: undefined }),
+        metricsOnly(90n, 900n),
+      ),
+    ]),
+    "wait NoQuorum: waiting for example-0 to answer",
+  ],
+  [
     "the only member finds its data corrupt after an upgrade that can be taken back",
     without([voter(0, madeFrom(patched), crashed("panic: failed to open database"))], {
       status: { rollout: patched },

@@ -201,8 +201,20 @@ const oneDone = (traits: Trait[] = [], special: Special = {}, rolled = next) =>
     status: { rollout: { ...rolled, index: "900" }, ...special.status },
   });
 const compared = (count: number, odd: string[] = [], agreed = true, rolled = next) => ({
-  comparison: { purpose: `rollout/${rolled.hash}/${count}`, revision: "100", odd, agreed },
+  comparison: {
+    purpose: `rollout/${rolled.hash}/${count}/example-0,example-1,example-2`,
+    revision: "100",
+    odd,
+    agreed,
+    at: "2026-01-01T11:55:01Z",
+  },
 });
+const differAt = (at: string | undefined) => ({
+  comparison: { ...compared(1, ["example-2"]).comparison, at },
+});
+const stopped = (who: string) =>
+  `the rollout is stopped: at revision 100 ${who}; take the spec back to undo it, or delete the claim and the pod of a member whose data is wrong; the hashes are compared again every five minutes`;
+const oneDiffers = stopped("example-2 has other data than the majority");
 const equal = (count: number, rolled = next) => ({
   status: { rollout: rolled, ...compared(count, [], true, rolled) },
 });
@@ -261,17 +273,39 @@ decisions("a rollout under way", rollout, [
     "the hashes were not compared yet",
     oneDone(),
     "compareHashes RollingOut: the members' hashes are compared",
-    { purpose: `rollout/${next.hash}/1`, members: ["example-0", "example-1", "example-2"] },
+    {
+      purpose: `rollout/${next.hash}/1/example-0,example-1,example-2`,
+      members: ["example-0", "example-1", "example-2"],
+    },
+  ],
+  ["one hash differs", oneDone([], { status: compared(1, ["example-2"]) }), `refuse Corrupt: ${oneDiffers}`],
+  [
+    "one hash differed five minutes ago",
+    oneDone([], { status: differAt("2026-01-01T11:55:00Z") }),
+    `compareHashes Corrupt: ${oneDiffers}`,
   ],
   [
-    "one hash differs",
-    oneDone([], { status: compared(1, ["example-2"]) }),
-    "wait Corrupt: the rollout is stopped: the members' hashes differ",
+    "one hash differed, and the clock was set back since",
+    oneDone([], { status: differAt("2026-01-01T12:00:01Z") }),
+    `compareHashes Corrupt: ${oneDiffers}`,
+  ],
+  [
+    "one hash differed, and nobody knows when",
+    oneDone([], { status: differAt(undefined) }),
+    `compareHashes Corrupt: ${oneDiffers}`,
+  ],
+  [
+    "one hash differed, and its member was replaced",
+    cluster([voter(0), voter(1, madeFrom(next)), voter(3)], {
+      ...change,
+      status: { rollout: next, ...compared(1, ["example-2"]) },
+    }),
+    "compareHashes RollingOut: the members' hashes are compared",
   ],
   [
     "no majority has the same hash",
     oneDone([], { status: compared(1, [], false) }),
-    "wait Corrupt: the rollout is stopped: the members' hashes differ",
+    `refuse Corrupt: ${stopped("no majority of example-0, example-1, example-2 has the same data")}`,
   ],
   ["the hashes are equal", oneDone([], equal(1)), "record RollingOut: example-1 is next (1 of 3 done)"],
   [

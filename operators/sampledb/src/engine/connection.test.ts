@@ -28,7 +28,7 @@ function addressOf(server: Server): { host: string; port: number } {
 test("nobody listening is told apart from nobody answering", async () => {
   const server = await listening(() => undefined);
   const address = addressOf(server);
-  await using silent = await RedisConnection.open(address, { timeoutMs: 50 });
+  await using silent = await RedisConnection.open(address, { timeoutMs: 1_000 });
   await expect(silent.call(["PING"])).rejects.toMatchObject({ code: "Unreachable" });
   await server[Symbol.asyncDispose]();
   await expect(RedisConnection.open(address, { timeoutMs: 1_000 })).rejects.toMatchObject({

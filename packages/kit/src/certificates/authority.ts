@@ -42,8 +42,11 @@ const dayMs = 86_400_000;
 const lifetimeMs = 3_650 * dayMs;
 /** An authority is replaced when this little of its lifetime is left. */
 const reserveMs = 365 * dayMs;
-/** Certificates are valid from this long ago, because the clocks of others may be behind. */
-export const backdateMs = 300_000;
+/**
+ * Certificates are valid from this long ago: the clocks of others may be behind, and our own may be set back. Time that was
+ * taken for that of another zone is wrong by less than a day.
+ */
+export const backdateMs = dayMs;
 
 /** The authority that a user provides, or a new one that is valid for ten years. */
 export function newAuthority(name: string, facts: Pick<AuthorityFacts, "nowMs" | "given">): KeyPair {

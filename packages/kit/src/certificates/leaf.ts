@@ -1,7 +1,7 @@
 /** One certificate: for whom, by whom, until when, and whether it is time for another. Pure. */
-import { hash, X509Certificate } from "node:crypto";
+import { hash } from "node:crypto";
 import { createLeaf, type KeyPair } from "@keelson/pki";
-import { backdateMs } from "./authority.ts";
+import { backdateMs, expiryOf } from "./authority.ts";
 
 /** What a certificate is to say. */
 export interface LeafSpec {
@@ -21,8 +21,8 @@ export interface Leaf extends KeyPair {
 }
 
 /**
- * The current leaf, as long as it is by this issuer, for these names, unchanged, and before two thirds of its lifetime;
- * otherwise a new one.
+ * The current leaf, as long as it is by this issuer, for these names, unchanged, valid already, and before two thirds of
+ * its lifetime; otherwise a new one.
  */
 export function leafFor(
   issuer: KeyPair,
@@ -49,19 +49,15 @@ function isValid(
   nowMs: number,
 ): current is Leaf {
   if (!isCompleteLeaf(current) || current.seal !== sealOf(issuer, spec, current)) return false;
-  return nowMs < renewalOf(current.certificate);
+  const leftMs = expiryOf(current.certificate) - nowMs;
+  // The last third is reserve for everything that may delay the renewal. More than the whole is left when the clock was set
+  // back by so much that it is not valid yet, and when the spec asks for a shorter life now.
+  return leftMs > spec.lifetimeMs / 3 && leftMs <= spec.lifetimeMs + backdateMs;
 }
 
 /** Whether certificate, key and seal are all there. */
 export function isCompleteLeaf(leaf: Partial<Leaf> | undefined): leaf is Leaf {
   return leaf?.certificate !== undefined && leaf.key !== undefined && leaf.seal !== undefined;
-}
-
-/** After two thirds of its lifetime: the rest is reserve for everything that may delay the renewal. */
-function renewalOf(certificate: string): number {
-  const { validFrom, validTo } = new X509Certificate(certificate);
-  const [from, to] = [Date.parse(validFrom) + backdateMs, Date.parse(validTo)];
-  return from + ((to - from) * 2) / 3;
 }
 
 function sealOf(issuer: KeyPair, { commonName, names, usages }: LeafSpec, pair: KeyPair): string {
