@@ -27,7 +27,7 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: "a member that leaves gets no pod while etcd counts it",
     file: `${etcd}/decide/facts.ts`,
-    from: 'if (phase !== "Leaving" || id === undefined) return false;',
+    from: 'if (phase !== "Leaving" || id === undefined || removed) return false;',
     to: "return false;",
     tests: etcdTests,
   },

@@ -56,6 +56,22 @@ test("with --cascade=orphan everything stays, though a pass that was under way p
   expect(await left(c)).toMatchObject({ database: false, claims: 3, pods: 3, lease: true });
 });
 
+test("a reference that a person took off one Service keeps nothing else, though the status is lost too", async () => {
+  await using c = await cluster({ controllers });
+  await withData(c, { onDelete: "Delete" });
+  c.managers[0]?.pause();
+  const merge = (body: object) => ({ type: "merge" as const, body: body as never });
+  await c.client.kind(Service).patch(here, merge({ metadata: { ownerReferences: null } }));
+  await c.client
+    .kind(Database)
+    .subresource("status")
+    .patch(here, merge({ status: null }));
+  await c.client.kind(Database).delete(here);
+  c.managers[0]?.resume();
+  await c.converges({ ready: false });
+  expect(await left(c)).toMatchObject({ claims: 0, pods: 0 });
+});
+
 test("with Delete the claims go, and the Database when they are gone", async () => {
   await using c = await cluster({ controllers });
   await withData(c, { onDelete: "Delete" });

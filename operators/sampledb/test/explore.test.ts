@@ -1,10 +1,19 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
-import { Secret } from "keelson/kinds";
+import { Secret, Service } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
-import { SampleDB } from "../src/api/sampledb.ts";
+import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
+import { carriedOut } from "../src/observe/restores.ts";
 import { failingScript } from "./explore/agent.ts";
-import { backupsIn, change, type RedisWorld, ref } from "./explore/database.ts";
+import {
+  allowLoss,
+  backupsIn,
+  change,
+  databaseIn,
+  type RedisWorld,
+  ref,
+  serving,
+} from "./explore/database.ts";
 import { found } from "./explore/found.ts";
 import { scenario } from "./explore/happenings.ts";
 import { subject } from "./explore/index.ts";
@@ -150,6 +159,33 @@ test("a database that lost its status is deleted with a last snapshot all the sa
   expect(trace.map(({ text }) => text)).toContain("Done");
 });
 
+test("a reference that a person took off one Service keeps nothing else, though the status is lost too", {
+  timeout: 120_000,
+}, async () => {
+  const remove = async (world: RedisWorld) => {
+    const [manager] = world.simulation.cluster.managers;
+    manager?.pause();
+    const body = { metadata: { ownerReferences: null } } as never;
+    await world.client.kind(Service).patch(ref, { type: "merge", body });
+    await wipeStatus(world);
+    world.notes.set("leaves", "Snapshot");
+    await world.client.kind(SampleDB).delete(ref);
+    manager?.resume();
+  };
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { onDelete: "Snapshot" })],
+    [20_000, remove],
+    [
+      200_000,
+      async (world) => {
+        expect(backupsIn(world).map(({ status }) => status?.phase)).toEqual(["Done"]);
+        // Nobody knows any more that it was ours.
+        await world.client.kind(Service).delete(ref);
+      },
+    ],
+  ]);
+});
+
 test("a version older than the data is refused when a database is made again on its volumes", {
   timeout: 120_000,
 }, async () => {
@@ -174,6 +210,92 @@ test("a version older than the data is refused when a database is made again on 
   const again = texts.slice(texts.indexOf("made again"));
   expect(again.join("\n")).toContain("VersionRefused");
   expect(again.join("\n")).not.toContain("DataLost");
+});
+
+async function wipeStatus({ client }: RedisWorld): Promise<void> {
+  const operations = [{ op: "replace", path: "/status", value: {} }] as never;
+  await client.kind(SampleDB).subresource("status").patch(ref, { type: "json", operations });
+}
+
+test("a spec that goes back to an earlier restore takes nothing away, also when the status is lost", {
+  timeout: 120_000,
+}, async () => {
+  const ask = (request: string) => async (world: RedisWorld) => {
+    allowLoss(world);
+    await change(world, { restoreFrom: { backup: backupsIn(world)[0]?.metadata.name, request } });
+  };
+  const served = (world: RedisWorld) => serving(world)?.files.keys.size ?? 0;
+  let keys = 0;
+  const isKept = (world: RedisWorld) => {
+    expect(world.condition("Ready")?.reason).toBe("RestoreFailed");
+    expect(carriedOut(databaseIn(world)?.status ?? {})).toHaveLength(2);
+    expect(served(world)).toBeGreaterThanOrEqual(keys);
+  };
+  await scenario("a replica, with a backup", [
+    [1_000, ask("")],
+    [60_000, ask("2")],
+    [
+      180_000,
+      async (world) => {
+        keys = served(world);
+        await ask("")(world);
+      },
+    ],
+    [210_000, isKept],
+    [211_000, wipeStatus],
+    [240_000, isKept],
+  ]);
+});
+
+describe("a restore that nobody remembers is completed before anything else uses its volume", {
+  timeout: 120_000,
+}, () => {
+  /** Begins a restore, and does something as soon as its Job fills the volume. */
+  const whileFilling = (what: (world: RedisWorld) => Promise<void>) => async (world: RedisWorld) => {
+    const backup = backupsIn(world)[0]?.metadata.name;
+    allowLoss(world);
+    world.application.taskMs = 20_000;
+    await change(world, { restoreFrom: { backup } });
+    const look = () => {
+      if (world.application.filling.size > 0) void what(world);
+      else world.clock.timer(50, look);
+    };
+    look();
+  };
+  const remake =
+    (restoreFrom: (backup: string) => object | undefined, propagation: "Orphan" | "Background" = "Orphan") =>
+    async (world: RedisWorld): Promise<void> => {
+      const { spec } = structuredClone(databaseIn(world)) as SampleDBObject;
+      await change(world, { onDelete: "Retain" });
+      await world.client.kind(SampleDB).delete(ref, { propagation });
+      const again = async () => {
+        if (world.primary) return void world.clock.timer(20, () => void again());
+        const from = restoreFrom(spec.restoreFrom?.backup ?? "");
+        const next = { ...spec, restoreFrom: from } as never;
+        await world.client.kind(SampleDB).create(SampleDB.object({ metadata: ref, spec: next }));
+      };
+      await again();
+    };
+
+  test.each<[string, (world: RedisWorld) => Promise<void>]>([
+    ["the database is made again around its servers", remake(() => undefined)],
+    ["it is made again with the same restore", remake((backup) => ({ backup }))],
+    ["it is made again with another restore", remake((backup) => ({ backup, request: "2" }))],
+    ["the status is wiped", wipeStatus],
+  ])("%s", async (_name, what) => {
+    await scenario("a replica, with a backup", [
+      [1_000, whileFilling(what)],
+      [120_000, (world) => expect(databaseIn(world)?.status?.restore?.phase).toBe("Done")],
+    ]);
+  });
+
+  test("unless the database is deleted: then it ends first", async () => {
+    const begin = whileFilling(remake(() => undefined, "Background"));
+    await scenario("a replica, with a backup", [
+      [1_000, begin],
+      [120_000, (world) => expect(world.isReady).toBe(true)],
+    ]);
+  });
 });
 
 describe("what exploring once found", { timeout: 120_000 }, () => {

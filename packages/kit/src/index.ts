@@ -79,6 +79,7 @@ export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode 
 export { ownStatus, type RuntimeStatusKey } from "./own-status.ts";
 export { type PodOptions, podOptionsSchema, podPlacement } from "./pod-options.ts";
 export { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "./pod-security.ts";
+export { wereReleased } from "./released.ts";
 export { templateHash } from "./template-hash.ts";
 export { compareVersions, isNewerMinor, minorOf, parseVersion, type Version } from "./version.ts";
 export {

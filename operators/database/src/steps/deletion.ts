@@ -1,4 +1,5 @@
 /** The end of a Database: a last backup that is proven, then the instances, and their volumes as the spec says. */
+import { wereReleased } from "@keelson/kit";
 import { done, type Outcome, waiting } from "keelson";
 import { Lease, Namespace, Service } from "keelson/kinds";
 import type { AgentCall } from "../agent/wire.ts";
@@ -79,18 +80,13 @@ async function tellVolumes(object: DatabaseObject, ctx: DatabaseContext, why: st
  * them, or is about to.
  */
 async function isOrphaned(object: DatabaseObject, ctx: DatabaseContext): Promise<boolean> {
-  const { name, namespace, uid } = databaseName(object);
+  const { name, namespace } = databaseName(object);
   const found = await Promise.all(
     [name, `${name}-ro`, `${name}-r`].map(
       async (each) => await ctx.client.kind(Service).find({ namespace, name: each }),
     ),
   );
-  return found.some(
-    (child) =>
-      child !== undefined &&
-      child.metadata.deletionTimestamp === undefined &&
-      !child.metadata.ownerReferences?.some((reference) => reference.uid === uid),
-  );
+  return wereReleased(object, found);
 }
 
 type Last = "taken" | { readonly impossible: string } | Outcome;

@@ -9,7 +9,7 @@ export const annotations = {
   epoch: "sampledb.keelson.dev/epoch",
   /** On a claim: the epoch in which its server was the primary. */
   primaryEpoch: "sampledb.keelson.dev/primary-epoch",
-  /** On a claim: the restore that its data came from, `WISH-EPOCH`. */
+  /** On a claim: the restore that its data came from, `WISH-EPOCH`, and those that were carried out before it. */
   restored: "sampledb.keelson.dev/restored",
   /** On a claim: in how many databases its data may be, the highest number that its servers ran with. */
   databases: "sampledb.keelson.dev/databases",

@@ -53,7 +53,11 @@ const restoreFrom = z
       .boolean()
       .default(false)
       .describe("Also takes a backup that was never proven by restoring it."),
-    request: z.string().max(128).default("").describe("Another value restores the same backup once more."),
+    request: z
+      .string()
+      .max(128)
+      .default("")
+      .describe("Another value restores the same once more. What was carried out is not carried out twice."),
   })
   .check(
     cel(
@@ -290,6 +294,10 @@ export const SampleDB = resource({
         message: z.string().optional(),
       })
       .optional(),
+    restores: z
+      .array(z.string())
+      .optional()
+      .describe("Restores that were carried out before, the newest first: none is carried out twice."),
     lastBackup: z.object({ name: z.string(), at: z.string() }).optional(),
     lastScheduled: z.string().optional(),
     nextBackup: z.string().optional(),

@@ -4,6 +4,7 @@ import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { lastOf } from "../observe/restores.ts";
 import { conditionOf, followsPrimary, isEmpty, isUnattached, serverNamed, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
@@ -195,7 +196,7 @@ function isHollow({ keys }: ServerFacts, all: readonly Candidate[]): boolean {
 /** A restore has just filled its volume, from a backup that has no keys as far as anybody knows. */
 function wasFilledWithNothing({ status, restore: wish }: Observed, { name, claim }: Candidate): boolean {
   const { restore } = status;
-  const isFilled = restore?.phase === "Starting" && restore.server === name && claim.restored === restore.id;
+  const isFilled = restore?.phase === "Starting" && restore.server === name && lastOf(claim) === restore.id;
   return isFilled && (wish?.keys ?? 0) === 0;
 }
 

@@ -3,6 +3,7 @@ import { reasons } from "../api/conditions.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { carriedOut, restoredMark } from "../observe/restores.ts";
 import {
   conditionOf,
   followsPrimary,
@@ -242,7 +243,7 @@ function relabel(o: Observed, primary: Primary): Action[] {
  */
 function marks(o: Observed, primary: Primary): Action[] {
   const { epoch = 0, restore } = o.status;
-  const origin = restore?.phase === "Done" ? { restored: restore.id } : {};
+  const origin = restore?.phase === "Done" ? { restored: restoredMark(carriedOut(o.status)) } : {};
   return o.servers.flatMap((server): Action[] => {
     const { claim, name } = server;
     const facts = factsOf(server);

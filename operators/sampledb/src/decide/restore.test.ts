@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { serversToRun } from "../observe/servers-to-run.ts";
 import { observedFixture, podless, restarted } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
@@ -121,11 +121,47 @@ test("a restore that failed says so until the spec changes", () => {
   ).toBe("Stopping");
 });
 
-test("the same backup can be restored again after another one", () => {
+describe("a restore that was carried out is not carried out twice", () => {
   const done = { restore: { id: "r2-3", wish: "r2", phase: "Done" as const, server: "db-0" } };
-  const jobs = [{ key: "restore-r1-2", state: "succeeded" as const, message: "" }];
-  const again = restore(observedFixture({ spec, status: done, observed: { restore: wish, jobs } }));
-  expect(again.status?.restore).toEqual({ id: "r1-3", wish: "r1", phase: "Stopping", server: "db-0" });
+  const asked = (status: object, id = "r1") =>
+    restore(observedFixture({ spec, status, observed: { restore: { ...wish, id } } }));
+  const stopping = { id: "r3-3", wish: "r3", phase: "Stopping", server: "db-0" };
+
+  test("though the spec goes back to it: nothing is set aside, and the status says how to ask again", () => {
+    const { notReady, status } = asked({ ...done, restores: ["r1-2"] });
+    expect(status).toBeUndefined();
+    expect(notReady).toMatchObject({
+      ...{ state: "failed", reason: "RestoreFailed" },
+      message: expect.stringContaining("spec.restoreFrom.request"),
+    });
+  });
+  test("and another one begins with a record of it", () =>
+    expect(asked({ ...done, restores: ["r1-2"] }, "r3").status).toEqual({
+      ...{ restore: stopping, restores: ["r2-3", "r1-2"] },
+    }));
+  test("nor when one that failed or was given up came after it: its data is served", () => {
+    const failed = { id: "r3-3", wish: "r3", phase: "Failed" as const, server: "db-0" };
+    for (const last of [failed, undefined])
+      expect(asked({ restore: last, restores: ["r1-2"] })).toEqual({
+        status: { restore: { id: "r1-2", wish: "r1", phase: "Done", server: "db-0" } },
+      });
+    expect(asked({ primary: undefined, leadership: undefined, restores: ["r1-2"] })).toEqual({});
+  });
+  test("its volume says so", () => {
+    const status = {
+      restore: { id: "r2-3", wish: "r2", phase: "Filling" as const, server: "db-0" },
+      restores: ["r1-2"],
+    };
+    const jobs = [{ key: "restore-r2-3", state: "succeeded" as const, message: "" }];
+    const observed = { restore: { ...wish, id: "r2" }, jobs };
+    expect(restore(observedFixture({ spec, status, observed })).actions).toMatchObject([
+      { do: "markClaim", restored: "r2-3 r1-2" },
+    ]);
+  });
+  test("and servers run when the rest of the status is lost", () =>
+    expect(serversToRun(observedFixture({ spec, status: { ...empty, restores: ["r2-3", "r1-2"] } }))).toBe(
+      3,
+    ));
 });
 
 test("a restore of an earlier release is not begun again", () => {

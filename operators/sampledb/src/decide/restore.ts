@@ -1,7 +1,15 @@
 /** A restore: stop everyone, fill one volume and set its data aside, start, and let the others copy. Pure. */
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
-import { asideOf, restoreId } from "../observe/restores.ts";
+import {
+  asideOf,
+  carriedOut,
+  epochBefore,
+  restoredMark,
+  restoreId,
+  restoreKey,
+  wishOf,
+} from "../observe/restores.ts";
 import { serverName } from "../resources/names.ts";
 import { healthyPrimary, isMarked, serverNamed } from "./facts.ts";
 import { initializationJobs } from "./initialize.ts";
@@ -16,6 +24,8 @@ export function restore(o: Observed): Plan {
   const { source } = wish;
   const under = carriesOut(status.restore, wish.id) ? status.restore : undefined;
   if (!under) {
+    const before = repeated(o, wish.id);
+    if (before) return before;
     if ("problem" in source) {
       const { problem: message, final } = source;
       return {
@@ -30,10 +40,13 @@ export function restore(o: Observed): Plan {
     // It ends first, and says what it waits for.
     if (status.upgrade) return {};
     const server = status.primary ?? serverName(o.database, 0);
+    const epoch = Math.max(status.epoch ?? 0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0));
+    const done = carriedOut(status);
     return {
       // Another restore may have carried out the same wish before: its Job and its mark on the volume are not ours.
       status: {
-        restore: { id: restoreId(wish.id, status.epoch), wish: wish.id, phase: "Stopping", server },
+        restore: { id: restoreId(wish.id, epoch), wish: wish.id, phase: "Stopping", server },
+        ...(done.length > 0 && { restores: done }),
       },
       events: [
         {
@@ -65,10 +78,25 @@ export function restore(o: Observed): Plan {
   }
 }
 
+/** A spec may be that of an earlier time, by a revert: what was written after that restore is not taken away by it. */
+function repeated({ status }: Observed, wish: string): Plan | undefined {
+  const [last, ...earlier] = carriedOut(status);
+  // Another one was asked for in between, and never carried out.
+  if (last !== undefined && wishOf(last) === wish) {
+    const { primary: server } = status;
+    return server === undefined ? {} : { status: { restore: { id: last, wish, phase: "Done", server } } };
+  }
+  if (!earlier.some((id) => wishOf(id) === wish)) return undefined;
+  const message =
+    "what spec.restoreFrom asks for was carried out before another restore, and is not carried out twice: everything " +
+    "is as it was; give spec.restoreFrom.request another value to restore it again, or remove spec.restoreFrom";
+  return { notReady: { state: "failed", reason: reasons.restoreFailed, message } };
+}
+
 /** A pod that has ended keeps its claim from going when the server is scaled away. */
 function cleared({ jobs }: Observed): Plan {
   const keys = jobs.flatMap(({ key, state }) =>
-    key.startsWith("restore-") && state === "succeeded" ? [key] : [],
+    key.startsWith(restoreKey("")) && state === "succeeded" ? [key] : [],
   );
   return keys.length === 0 ? {} : { actions: [{ do: "deleteJobs", keys }] };
 }
@@ -77,7 +105,7 @@ const ended: ReadonlySet<string> = new Set(["Done", "Failed"]);
 
 /** Nobody asks for it any more: it ends where the volume was not touched yet; otherwise it is completed first. */
 function givenUp(o: Observed, under: Under): Plan {
-  const job = o.jobs.find(({ key }) => key === `restore-${under.id}`);
+  const job = o.jobs.find(({ key }) => key === restoreKey(under.id));
   if (under.phase === "Starting") return starting(o, under);
   if (job) return filling(o, under);
   return {
@@ -114,9 +142,11 @@ function stopping(o: Observed, under: Under): Plan {
 
 function filling(o: Observed, under: Under): Plan {
   const { restore: wish, status } = o;
-  const job = o.jobs.find(({ key }) => key === `restore-${under.id}`);
+  const job = o.jobs.find(({ key }) => key === restoreKey(under.id));
   const notReady = waitingFor(reasons.restoring, `the volume of ${under.server} is being filled`, 2_000);
   if (!job) {
+    const other = o.jobs.find(({ key, state }) => key.startsWith(restoreKey("")) && state === "running");
+    if (other) return { notReady: waitingFor(reasons.restoring, `${other.message} first`, 2_000) };
     if (!wish || "problem" in wish.source) return { notReady };
     return {
       actions: [{ do: "startRestore", id: under.id, server: under.server, from: wish.source }],
@@ -127,16 +157,17 @@ function filling(o: Observed, under: Under): Plan {
   if (job.state === "failed") return failed(under, job.message);
   // Its volume has the newest data from now on: that is written on its claim before anyone starts.
   const others = o.servers.filter(({ name }) => name !== under.server);
-  const epoch = Math.max(status.epoch ?? 0, ...others.map((each) => each.claim?.epoch ?? 0)) + 1;
+  const before = Math.max(status.epoch ?? 0, epochBefore(under.id));
+  const epoch = Math.max(before, ...others.map((each) => each.claim?.epoch ?? 0)) + 1;
   const claim = serverNamed(o, under.server)?.claim;
-  const marks = { epoch, primaryEpoch: epoch, restored: under.id };
+  const marks = { epoch, primaryEpoch: epoch, restored: restoredMark([under.id, ...carriedOut(status)]) };
   if (!claim || !isMarked(claim, marks)) {
     return {
       actions: [{ do: "markClaim", server: under.server, ...marks }],
       notReady: { ...notReady, recheckMs: 50 },
     };
   }
-  const aside = status.epoch === undefined ? {} : { aside: asideOf(under.id) };
+  const aside = before === 0 ? {} : { aside: asideOf(under.id) };
   return {
     status: { restore: { ...under, phase: "Starting", ...aside }, epoch },
     notReady: waitingFor(reasons.restoring, "the servers start", 0),

@@ -18,7 +18,7 @@ import { type Answers, ask } from "./ask.ts";
 import { type Certificates, trustOf } from "./certificates.ts";
 import type { DatabaseMemory } from "./memory.ts";
 import { type ClaimView, factsOf, type JobView, type Observed, type Server } from "./observed.ts";
-import { wishId, withKnownRestore } from "./restores.ts";
+import { restoreJobs, wishId, withKnownRestore, withUnfinishedRestore } from "./restores.ts";
 import { replicasToRun, serversToRun } from "./servers-to-run.ts";
 import { claimView, jobView, nodeView, podView } from "./views.ts";
 import { workerView } from "./worker-view.ts";
@@ -116,7 +116,7 @@ export async function observe(
     wantedTemplate: templateHash(specToRun(db, ctx.own), version),
     trial,
     jobs: await Promise.all(
-      [...ctx.own.jobs.entries()]
+      jobsOf(ctx)
         .filter(([, { metadata: its }]) => its.deletionTimestamp === undefined)
         .map(async ([key, job]) => await explained(ctx, memory, key, job)),
     ),
@@ -223,6 +223,10 @@ function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["
   return { id, keys, source: { store: where, name: called, allowUnverified } };
 }
 
+function jobsOf({ own }: SampleDBContext) {
+  return [...own.jobs.entries(), ...own.restores.entries()];
+}
+
 /** By ordinal. */
 export function claimViews(ctx: SampleDBContext): ReadonlyMap<number, ClaimView> {
   return new Map([...ctx.own.claims.entries()].map(([key, claim]) => [Number(key), claimView(claim)]));
@@ -234,7 +238,13 @@ export function knownStatus(
   ctx: SampleDBContext,
   claims: ReadonlyMap<number, ClaimView> = claimViews(ctx),
 ): Status {
-  const status = withKnownRestore(db, ownStatus(db), claims);
+  const database = databaseName(db);
+  const jobs = restoreJobs(database, jobsOf(ctx));
+  const status = withKnownRestore(
+    db,
+    withUnfinishedRestore(database, ownStatus(db), { jobs, claims }),
+    claims,
+  );
   const filled = [...claims.values()].filter(({ epoch = 0, lost }) => epoch > 0 && !lost);
   const imageVersion =
     status.imageVersion ?? (filled.length > 0 ? newestVersion(db, ctx, filled) : undefined);

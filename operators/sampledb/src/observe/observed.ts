@@ -53,7 +53,7 @@ export interface ClaimView {
   readonly primaryEpoch: number | undefined;
   /** In how many databases its data may be. */
   readonly databases: number | undefined;
-  /** The restore that its data came from. */
+  /** The restore that its data came from, and those before it. */
   readonly restored: string | undefined;
   /** The version that wrote its data last. */
   readonly version: string | undefined;

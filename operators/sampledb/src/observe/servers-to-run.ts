@@ -42,8 +42,9 @@ export function serversToRun(
 
 /** No server runs while a volume is filled, and none ever runs on an empty volume when a backup was asked for. */
 function isFilling({ spec, status }: Pick<Observed, "spec" | "status">): boolean {
-  const { restore, epoch } = status;
+  const { restore, restores = [], epoch } = status;
   if (restore?.phase === "Stopping" || restore?.phase === "Filling") return true;
-  const hasData = epoch !== undefined || restore?.phase === "Starting" || restore?.phase === "Done";
+  const isRestored = restores.length > 0 || restore?.phase === "Starting" || restore?.phase === "Done";
+  const hasData = epoch !== undefined || isRestored;
   return spec.restoreFrom !== undefined && !hasData;
 }

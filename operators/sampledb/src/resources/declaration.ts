@@ -47,6 +47,8 @@ export const owns = {
   trials: many(Pod, { absent: "keep" }),
   trialConfig: own(ConfigMap, { absent: "keep" }),
   jobs: many(Job, { absent: "keep" }),
+  // A SampleDB that is made again must know of them: they write to a volume.
+  restores: many(Job, { outlives: true, absent: "keep" }),
   backups: many(SampleDBBackup, { outlives: true, absent: "keep" }),
 };
 

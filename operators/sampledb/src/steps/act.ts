@@ -12,6 +12,7 @@ import type { ServerFacts } from "../engine/info.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
 import { minorOf } from "../engine/version.ts";
 import type { Gathered } from "../observe/observe.ts";
+import { restoreKey } from "../observe/restores.ts";
 import { initJob, operatorImage } from "../resources/agent-pod.ts";
 import { restoreJob } from "../resources/backup-pod.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
@@ -73,7 +74,10 @@ async function perform(pass: Pass, action: Action): Promise<void> {
     case "startInit":
       return await startInit(pass, action);
     case "deleteJobs":
-      for (const key of action.keys) await pass.ctx.own.jobs.delete(key);
+      for (const key of action.keys) {
+        await pass.ctx.own.jobs.delete(key);
+        await pass.ctx.own.restores.delete(key);
+      }
       return;
     case "startRestore":
       return await startRestore(pass, action);
@@ -301,7 +305,7 @@ async function startInit({ db, ctx }: Pass, { hash }: Doing<"startInit">): Promi
 async function startRestore({ db, ctx }: Pass, { id, server, from }: Doing<"startRestore">): Promise<void> {
   const image = ownImage();
   const ordinal = ordinalOf(databaseName(db), server) ?? 0;
-  await ctx.own.jobs.apply(`restore-${id}`, restoreJob({ db, id, ordinal, from, image }));
+  await ctx.own.restores.apply(restoreKey(id), restoreJob({ db, id, ordinal, from, image }));
 }
 
 /** The client of a server that answered in this pass. */

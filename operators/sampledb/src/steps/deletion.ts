@@ -1,4 +1,5 @@
 /** The end of a database: a last backup that is proven, then the servers, and their volumes as the spec says. */
+import { wereReleased } from "@keelson/kit";
 import { done, type Outcome, waiting } from "keelson";
 import { Namespace, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
@@ -6,7 +7,7 @@ import type { SampleDBObject } from "../api/sampledb.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
-import { claimView, nodeView, tlsSecretOf } from "../observe/views.ts";
+import { claimView, jobView, nodeView, tlsSecretOf } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, objectNames, ownId } from "../resources/names.ts";
 import { decoded } from "../resources/secrets.ts";
@@ -83,10 +84,10 @@ async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string
 
 /**
  * Deleted with its dependents to be left alone (`--cascade=orphan`): the garbage collector has taken our references off
- * them, or is about to. A pass that was under way may have put one back, so a single one without is enough.
+ * them, or is about to.
  */
 async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
-  const { name, namespace, uid } = databaseName(db);
+  const { name, namespace } = databaseName(db);
   const names = objectNames({ name });
   const found = [
     ...(await Promise.all(
@@ -101,12 +102,7 @@ async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boo
     )),
     await ctx.client.kind(Secret).find({ namespace, name: names.binding }),
   ];
-  return found.some(
-    (child) =>
-      child !== undefined &&
-      child.metadata.deletionTimestamp === undefined &&
-      !child.metadata.ownerReferences?.some((reference) => reference.uid === uid),
-  );
+  return wereReleased(db, found);
 }
 
 async function isNamespaceGoing(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
@@ -115,10 +111,11 @@ async function isNamespaceGoing(db: SampleDBObject, ctx: SampleDBContext): Promi
   return found?.metadata.deletionTimestamp !== undefined;
 }
 
-/** The pods that are left, with their nodes where those do not answer. */
+/** The pods and Jobs that are left, with their nodes where those do not answer. */
 async function stopServers(ctx: SampleDBContext): Promise<string[]> {
   await ctx.own.set.delete();
   for (const job of ctx.own.jobs.entries().keys()) await ctx.own.jobs.delete(job);
+  const filling = await stopRestores(ctx);
   for (const pod of ctx.read.pods.filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined && !ctx.own.set.get(),
   )) {
@@ -126,11 +123,24 @@ async function stopServers(ctx: SampleDBContext): Promise<string[]> {
     await ctx.client.kind(Pod).delete({ namespace, name }, { uid });
   }
   const nodes = new Map(ctx.read.nodes.map((node) => [node.metadata.name, node]));
-  return ctx.read.pods.map(({ metadata: { name }, spec }) => {
+  const servers = ctx.read.pods.map(({ metadata: { name }, spec }) => {
     const node = spec?.nodeName;
     if (node === undefined || !nodeView(nodes.get(node)).lost) return name;
     return `${name} (its node ${node} does not answer)`;
   });
+  return [...servers, ...filling];
+}
+
+/** Those that may still write to a volume: a Job that is deleted so is there until its pods are gone. */
+async function stopRestores(ctx: SampleDBContext): Promise<string[]> {
+  const left: string[] = [];
+  for (const [key, job] of ctx.own.restores.entries()) {
+    const runs = jobView(key, job).state === "running";
+    if (job.metadata.deletionTimestamp === undefined)
+      await ctx.own.restores.delete(key, { propagation: runs ? "Foreground" : "Background" });
+    if (runs) left.push(`Job ${job.metadata.name}`);
+  }
+  return left;
 }
 
 /** Whether anyone ever led. The claims know it too: a status may be lost. */

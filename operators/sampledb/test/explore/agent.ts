@@ -31,13 +31,14 @@ interface Surroundings {
   readonly parts: ApplicationParts;
   /** No backup can be read or written. */
   readonly storeDown: boolean;
+  /** How long a task takes. */
+  readonly taskMs: number;
+  /** Pods that are filling their volume. */
+  readonly filling: Set<string>;
 }
 
 /** A migration with this in its script fails on the database, though not when it is rehearsed. */
 export const failingScript = "return redis.error_reply('it fails')";
-
-/** How long a task takes. */
-const taskMs = 1_500;
 
 class Failure extends Error {
   readonly code: string;
@@ -53,15 +54,20 @@ class TaskRun implements SimulatedProcess {
   readonly ready = false;
   ended: ContainerEnd | undefined;
   readonly #start: ContainerStart;
+  readonly #ended: () => void;
 
-  constructor(start: ContainerStart, application: Surroundings, work: () => object) {
+  constructor(
+    start: ContainerStart,
+    application: Surroundings,
+    { work, ended }: { readonly work: () => object; readonly ended: () => void },
+  ) {
     this.#start = start;
-    application.parts.clock.timer(taskMs, () => this.#end(() => reportOf(work)));
+    this.#ended = ended;
+    application.parts.clock.timer(application.taskMs, () => this.#end(() => reportOf(work)));
   }
 
-  stop(): void {
-    this.#end(() => ({ exitCode: 143, message: "" }));
-  }
+  /** As process 1 of its container it is not ended by SIGTERM. */
+  stop(): void {}
 
   kill(): void {
     this.#end(() => ({ exitCode: 137, message: "" }));
@@ -70,6 +76,7 @@ class TaskRun implements SimulatedProcess {
   #end(end: () => ContainerEnd): void {
     if (this.ended) return;
     this.ended = end();
+    this.#ended();
     this.#start.changed();
   }
 }
@@ -89,7 +96,10 @@ export function startTask(start: ContainerStart, application: Surroundings): Sim
   const text = start.container.env?.find(({ name }) => name === taskVariable)?.value;
   if (text === undefined) return { exitCode: 0, message: "" };
   const task = parseJson(text) as unknown as AgentTask;
-  return new TaskRun(start, application, workOf(task, start, application));
+  const { name } = start.pod.metadata;
+  if (task.do === "restore") application.filling.add(name);
+  const ended = () => void application.filling.delete(name);
+  return new TaskRun(start, application, { work: workOf(task, start, application), ended });
 }
 
 function workOf(task: AgentTask, start: ContainerStart, application: Surroundings): () => object {

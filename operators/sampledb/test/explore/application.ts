@@ -69,8 +69,12 @@ export class SimRedis implements Application {
   readonly parts: ApplicationParts;
   /** Settings that no server starts with, as `name value`. */
   readonly badSettings = new Set<string>();
+  /** Pods that are filling their volume. */
+  readonly filling = new Set<string>();
   /** No backup can be read or written. */
   storeDown = false;
+  /** How long a task of the agent takes. */
+  taskMs = 1_500;
   readonly #saved = new Map<string, SavedServer>();
   #ids = 0;
 

@@ -1,5 +1,5 @@
 /** What must hold for a SampleDB. */
-import type { Oracle } from "@keelson/testing";
+import type { Oracle, PodObject } from "@keelson/testing";
 import type { SimRedis } from "./application.ts";
 import {
   acknowledgedIn,
@@ -86,6 +86,28 @@ const restored: RedisOracle = {
   },
 };
 
+/** A volume that is filled is given to nobody else: on one node both would write to it. */
+const oneWriter: RedisOracle = {
+  name: "nobody else uses a volume while a restore fills it",
+  always: ({ application, stored }) => {
+    if (application.filling.size === 0) return undefined;
+    const pods = (stored.list("pods", ref.namespace) as unknown as PodObject[]).filter(
+      ({ status }) => !/^(Succeeded|Failed)$/.test(status?.phase ?? ""),
+    );
+    const filling = pods.filter(({ metadata }) => application.filling.has(metadata.name));
+    for (const one of filling) {
+      const other = pods.find((each) => each !== one && dataClaimOf(each) === dataClaimOf(one));
+      if (other) return `${one.metadata.name} and ${other.metadata.name} have ${dataClaimOf(one)}`;
+    }
+    return undefined;
+  },
+};
+
+function dataClaimOf({ metadata, spec }: PodObject): string {
+  const data = spec?.volumes?.find(({ name }) => name === "data");
+  return data?.persistentVolumeClaim?.claimName ?? `none of ${metadata.name}`;
+}
+
 /** What is said to be proven can be restored. */
 const proven: RedisOracle = {
   name: "a backup that is Done is in its store",
@@ -105,6 +127,7 @@ export const oracles: readonly RedisOracle[] = [
   onePrimary,
   leftBehind,
   restored,
+  oneWriter,
   proven,
   {
     name: "Redis is treated as it must be",

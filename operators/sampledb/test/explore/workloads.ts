@@ -54,7 +54,7 @@ async function lookAtSet(world: World<SimRedis>, set: SetObject, pods: readonly 
           namespace,
           labels: { ...metadata?.labels, ...found },
           annotations: { ...metadata?.annotations },
-          ownerReferences: [{ apiVersion: "apps/v1", kind: "StatefulSet", name, uid, controller: true }],
+          ownerReferences: [ownerReference("apps/v1", "StatefulSet", set.metadata)],
         },
         spec: { ...spec, hostname: pod, volumes: [...(spec?.volumes ?? []), data] } as never,
       }),
@@ -74,8 +74,8 @@ async function lookAtSet(world: World<SimRedis>, set: SetObject, pods: readonly 
 
 /** A pod that lost its owner is the set's again. */
 async function adopt(world: World<SimRedis>, set: SetObject, pod: string): Promise<void> {
-  const { name, namespace = "", uid } = set.metadata;
-  const ownerReferences = [{ apiVersion: "apps/v1", kind: "StatefulSet", name, uid, controller: true }];
+  const { namespace = "" } = set.metadata;
+  const ownerReferences = [ownerReference("apps/v1", "StatefulSet", set.metadata)];
   await world.client
     .kind(Pod)
     .patch({ namespace, name: pod }, { type: "merge", body: { metadata: { ownerReferences } } });
@@ -116,11 +116,15 @@ async function lookAtJob(world: World<SimRedis>, job: JobObject, pods: readonly 
         name: `${name}-${own.length}`,
         namespace,
         labels: { ...metadata?.labels },
-        ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name, uid, controller: true }],
+        ownerReferences: [ownerReference("batch/v1", "Job", job.metadata)],
       },
       spec: spec as never,
     }),
   );
+}
+
+function ownerReference(apiVersion: string, kind: string, { name, uid }: SetObject["metadata"]) {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** Someone else was faster, or the object is gone. */
