@@ -2,6 +2,7 @@
 import { type Controller, controller } from "keelson";
 import { EtcdBackup } from "./api/backup.ts";
 import { annotations } from "./api/names.ts";
+import { backoff } from "./backoff.ts";
 import { aheadOf, decideBackup } from "./decide/backup.ts";
 import { workerView } from "./observe/backup-pod-view.ts";
 import { operatorImage } from "./resources/agent-image.ts";
@@ -21,6 +22,7 @@ export function etcdBackup(options: BackupOptions = {}): Controller {
   return controller(EtcdBackup, {
     owns,
     reads,
+    backoff,
 
     async reconcile(backup, ctx) {
       const agentImage = options.agentImage ?? operatorImage();

@@ -2,12 +2,14 @@
 import { decideSchedule, hasBackupEnded } from "@keelson/kit";
 import { type Controller, controller, fail } from "keelson";
 import { EtcdBackupSchedule } from "./api/backup.ts";
+import { backoff } from "./backoff.ts";
 import { owns } from "./resources/schedule-declaration.ts";
 import { pruneBackups, reportSchedule, takeBackup } from "./steps/schedule.ts";
 
 export function etcdBackupSchedule(): Controller {
   return controller(EtcdBackupSchedule, {
     owns,
+    backoff,
 
     async reconcile(schedule, ctx) {
       const { spec, status, metadata } = schedule;

@@ -2,6 +2,7 @@
 import { type InspectCertificate, presentedCertificate } from "@keelson/kit";
 import { type Controller, controller, type Outcome } from "keelson";
 import { EtcdCluster, type EtcdClusterObject } from "./api/cluster.ts";
+import { backoff } from "./backoff.ts";
 import { clusterBackupHealth } from "./decide/backup-health.ts";
 import { decide, decideBeside } from "./decide/decide.ts";
 import type { Decision } from "./decide/decision.ts";
@@ -61,6 +62,7 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
   return controller(EtcdCluster, {
     owns,
     reads,
+    backoff,
 
     reconcile: pass,
 

@@ -3,7 +3,14 @@
 import { formatLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
 import { type Vote, votesNeeded } from "../ha/quorum.ts";
-import { type LeaseRecord, type Published, pastRestores, pendingUpgrade, type Upgrade } from "../ha/state.ts";
+import {
+  knowledgeOf,
+  type LeaseRecord,
+  type Published,
+  pastRestores,
+  pendingUpgrade,
+  type Upgrade,
+} from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
 import { standbyNames, targetQuorum } from "../ha/sync.ts";
 import { Campaign } from "./campaign.ts";
@@ -38,6 +45,15 @@ const pointEveryMs = 3_000;
 const labelEveryMs = 5_000;
 /** After so many starts in a row that failed, a primary leaves it to others. */
 const startAttempts = 4;
+
+/** Commits may be acknowledged because of these. */
+const beginning: ReadonlySet<Step["step"]> = new Set([
+  "startPrimary",
+  "startStandby",
+  "follow",
+  "rewind",
+  "clone",
+]);
 
 export class Agent {
   readonly me: Identity;
@@ -97,8 +113,7 @@ export class Agent {
       ...(noRoom && { noRoom }),
       ...(running && !inRecovery && this.#replication && { limits: this.#replication.limits }),
       ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
-      knownEpoch: this.keeper.known?.epoch ?? 0,
-      knownSerial: this.keeper.known?.published.serial ?? 0,
+      ...knowledgeOf(this.keeper.known),
       isEmpty: this.isEmpty,
       reason: this.#reason,
     };
@@ -225,6 +240,7 @@ export class Agent {
         this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
       }
       try {
+        if (beginning.has(step.step)) await this.keeper.remember();
         await this.#act(step);
       } catch (error) {
         // What it does next is the same again: people need to know why that does not help.
@@ -263,7 +279,7 @@ export class Agent {
       case "claim":
         return await this.#claim();
       case "recoverRecord":
-        if (await this.#recovery.run(this.isEmpty)) await this.#claim();
+        if (await this.#recovery.run(this.status())) await this.#claim();
         else this.#reason = this.#recovery.reason;
         return;
       case "initialise":
@@ -420,6 +436,7 @@ export class Agent {
     const { engine } = this.#options;
     this.#labelledAtMs = Number.NEGATIVE_INFINITY;
     this.#promises.begin();
+    await this.keeper.remember();
     await engine.promote(this.#primaryship(record));
     this.#local = await engine.inspect();
     await this.#serve();

@@ -1,7 +1,7 @@
 /** An election from a candidate's side: everybody freezes, and the best of enough of them takes the lease. */
 import { parseLsn } from "../ha/lsn.ts";
 import { compareData, elect, type Quorum, type Vote } from "../ha/quorum.ts";
-import type { LeaseRecord, Published } from "../ha/state.ts";
+import { knowsMore, type LeaseRecord, type Published } from "../ha/state.ts";
 import { targetQuorum } from "../ha/sync.ts";
 import type { Keeper } from "./keeper.ts";
 import { othersIn } from "./others.ts";
@@ -58,6 +58,11 @@ export class Campaign {
       names.map((name) => peers.status(name)),
       (statuses) => this.#isElectable(record, [vote, ...statuses.map(({ vote }) => vote)]),
     );
+    const better = seen.find((status) => knowsMore(status, record));
+    if (better) {
+      this.reason = `${better.name} knows more than the Lease`;
+      return;
+    }
     if (!this.#wins(record, [vote, ...seen.flatMap(({ vote }) => vote ?? [])])) return;
     const own = await keeper.vote({ epoch: record.epoch, version });
     if (own !== true) {

@@ -1,6 +1,13 @@
 /** Holds the lease for its instance, watches it otherwise, and tells the guard how long PostgreSQL may go on. */
 import { type Identity, Observation } from "../ha/observation.ts";
-import type { LeaseRecord, Published, StoredRecord, Timings } from "../ha/state.ts";
+import {
+  knowledgeOf,
+  knowsMore,
+  type LeaseRecord,
+  type Published,
+  type StoredRecord,
+  type Timings,
+} from "../ha/state.ts";
 import type { LeaseView } from "../ha/step.ts";
 import { othersIn } from "./others.ts";
 import {
@@ -35,6 +42,9 @@ export class Keeper {
   readonly #observation: Observation;
   #hold: { readonly epoch: number; readonly deadlineMs: number } | undefined;
   #remembered: Remembered = {};
+  /** What is remembered is on the volume too, or on its way there. */
+  #isSaved = true;
+  #saving: Promise<unknown> = Promise.resolve();
   #lastSuccessMs = Number.NEGATIVE_INFINITY;
   #writing: Promise<unknown> = Promise.resolve();
   #renewals = 0;
@@ -68,7 +78,8 @@ export class Keeper {
   }
 
   get lease(): LeaseView {
-    return this.#isOld ? "old" : this.#observation.lease(this.#now);
+    // Of its own epoch the holder knows best, and puts it right when it renews.
+    return this.#isOld && !this.isHolding ? "old" : this.#observation.lease(this.#now);
   }
 
   /** The newest record of this database that this volume knows. */
@@ -83,7 +94,7 @@ export class Keeper {
   /** The Lease was made again, or is that of an earlier time. */
   get #isOld(): boolean {
     const present = this.stored?.record;
-    return present !== undefined && present.epoch < (this.known?.epoch ?? 0);
+    return present !== undefined && knowsMore(knowledgeOf(this.known), present);
   }
 
   get isHolding(): boolean {
@@ -120,7 +131,7 @@ export class Keeper {
     this.#complaint = "";
     const stored = this.stored;
     if (stored && !this.#hold && this.#isMine(stored)) await this.update((published) => published);
-    await this.#remember();
+    await this.remember();
   }
 
   /** Once for each reason, however long it lasts. */
@@ -148,7 +159,7 @@ export class Keeper {
         if (!this.#hold && this.#observation.isPromised(this.#now)) return false;
         const { me } = this.#options;
         const published = {
-          ...change(stored.record.published),
+          ...change(this.#newest(stored)),
           ...(this.lsn !== undefined && { lsn: this.lsn }),
           ...(this.archived !== undefined && { archived: this.archived }),
         };
@@ -175,15 +186,18 @@ export class Keeper {
 
   /**
    * Puts back what this volume knows, held by nobody; false when somebody was faster. Not before everybody who held what was
-   * lost has stopped. One that holds what is there instead was elected by nobody who knows.
+   * lost has stopped. One that holds what is there instead was elected by nobody who knows. Those of `doubt` must all vote
+   * then: a promise that nobody knows of may name any of them.
    */
-  async putBack(): Promise<boolean> {
+  async putBack(doubt?: readonly string[]): Promise<boolean> {
     return await this.#alone(async () => {
       const { stored, known } = this;
       if (!stored || !known || !this.#isOld || this.#observation.isPromised(this.#now)) return false;
       if (this.#now - (this.#oldSinceMs ?? this.#now) < this.#options.timings.leaseMs) return false;
       const { epoch, published } = known;
-      return await this.#write({ holder: "", holderUid: "", epoch, published }, stored.version);
+      const quorums = [...(doubt ? [{ members: doubt, acks: 1 }] : []), ...published.quorums];
+      const claim = { holder: "", holderUid: "", epoch, published: { ...published, quorums } };
+      return await this.#write(claim, stored.version);
     });
   }
 
@@ -200,11 +214,11 @@ export class Keeper {
           holder: to?.name ?? "",
           holderUid: to?.uid ?? "",
           epoch: stored.record.epoch + (to ? 1 : 0),
-          published: change(stored.record.published),
+          published: change(this.#newest(stored)),
         };
         if (!(await this.#write(claim, stored.version))) continue;
         // There may be no round after this one: a Lease that goes back in time must not name us without our knowing better.
-        await this.#remember().catch(() => undefined);
+        await this.remember().catch(() => undefined);
         return true;
       }
     });
@@ -222,7 +236,8 @@ export class Keeper {
     this.#remembered = { ...this.#remembered, vote: { epoch: request.epoch, version: request.version } };
     this.#readSinceVote = false;
     this.#votedAtMs = this.#now;
-    await this.#options.memory.write(this.#remembered);
+    this.#isSaved = false;
+    await this.remember();
     return true;
   }
 
@@ -236,6 +251,7 @@ export class Keeper {
     if (isRead && stored?.version !== version) return "the record has changed";
     const newest = Math.max(stored?.record.epoch ?? 0, this.known?.epoch ?? 0);
     if (newest > epoch) return `the epoch is ${newest}`;
+    if (this.#isOld) return "it knows more than the Lease";
     // A promise about another record stands until that is seen to be replaced.
     if (!isRead && this.isFrozen && this.#remembered.vote?.version !== version) return "it has voted already";
     return undefined;
@@ -269,6 +285,7 @@ export class Keeper {
       this.#hold = undefined;
       if (!this.#isMine(stored)) this.onLost();
     }
+    this.#note();
   }
 
   /** False after a conflict; what is there now has been read then. */
@@ -283,12 +300,18 @@ export class Keeper {
       this.#isUncertain = false;
       if (this.#isMine(stored)) this.#extend(stored.record.epoch, sentAtMs);
       else this.#hold = undefined;
+      this.#note();
       return true;
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
       await this.look();
       return false;
     }
+  }
+
+  /** What the holder published last, also where the Lease has gone back to before that. */
+  #newest({ record }: StoredRecord): Published {
+    return ((this.#isOld && this.known) || record).published;
   }
 
   /** What is published next, with who the instances are now, and as newer than what is there if it is different. */
@@ -329,16 +352,34 @@ export class Keeper {
     this.#extend(epoch, sentAtMs);
   }
 
-  async #remember(): Promise<void> {
+  /** At once: the Lease may be lost before it is read again. */
+  #note(): void {
     const { stored } = this;
     if (!stored || this.#isOld) return;
     const known = this.#remembered.stored?.record;
-    const released = this.#remembered.vote !== undefined && !this.isFrozen;
+    const { vote } = this.#remembered;
+    const released = vote !== undefined && !this.isFrozen;
     const changed = !known || lastingPart(known) !== lastingPart(stored.record);
     if (!changed && !released) return;
-    const { vote } = this.#remembered;
     this.#remembered = { stored, ...(vote && !released && { vote }) };
-    await this.#options.memory.write(this.#remembered);
+    this.#isSaved = false;
+  }
+
+  /** Resolves once this volume knows all that was read and written. Before, no commit may be acknowledged because of it. */
+  async remember(): Promise<void> {
+    const save = async () => {
+      if (this.#isSaved) return;
+      this.#isSaved = true;
+      try {
+        await this.#options.memory.write(this.#remembered);
+      } catch (error) {
+        this.#isSaved = false;
+        throw error;
+      }
+    };
+    const turn = this.#saving.then(save, save);
+    this.#saving = turn.catch(() => undefined);
+    await turn;
   }
 
   /** A point in time that is never the same twice, in the form of Kubernetes' MicroTime. */

@@ -1,7 +1,7 @@
 /** What an agent needs of the world. The real ones are beside this file; simulations bring their own. */
 import type { Lsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
-import type { Published, StoredRecord, Upgrade } from "../ha/state.ts";
+import type { Knowledge, Published, StoredRecord, Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
 import type { Standby } from "../ha/sync.ts";
 
@@ -35,7 +35,7 @@ export interface LeaseStore {
 /** The one who was asked is not there: its machine refuses connections. */
 export class Gone extends Error {}
 
-export interface PeerStatus {
+export interface PeerStatus extends Knowledge {
   readonly name: string;
   readonly uid: string;
   readonly role: "primary" | "standby" | "none";
@@ -47,10 +47,6 @@ export interface PeerStatus {
   /** Of a primary: what standbys must allow at least. */
   readonly limits?: Readonly<{ [name: string]: string }>;
   readonly vote?: Vote;
-  /** The newest epoch that its volume knows of; none is 0. */
-  readonly knownEpoch?: number;
-  /** How much of that epoch it knows; see `Published`. */
-  readonly knownSerial?: number;
   /** It has looked, and there is no data, or none that can be read. */
   readonly isEmpty?: boolean;
   readonly reason: string;

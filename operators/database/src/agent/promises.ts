@@ -60,6 +60,8 @@ export class Promises {
           break;
         case "apply":
           this.#mark = undefined;
+          // If it were only in the Lease, and that were lost, nobody could tell who has the commits.
+          await keeper.remember();
           await engine.setSynchronousNames(standbyNames(action.quorum, me.name));
           break;
         case "mark":

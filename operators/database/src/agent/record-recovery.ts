@@ -1,5 +1,5 @@
 /** The Lease was lost, or went back in time: what the instances remember of it is put back, and then they elect as always. */
-import type { LeaseRecord } from "../ha/state.ts";
+import { knowsMore, type LeaseRecord } from "../ha/state.ts";
 import type { Keeper } from "./keeper.ts";
 import { othersIn } from "./others.ts";
 import type { Log, PeerStatus, Peers } from "./ports.ts";
@@ -21,19 +21,22 @@ export class RecordRecovery {
   }
 
   /** True when nobody knows anything, and this instance may make the database. */
-  async run(isEmpty: boolean): Promise<boolean> {
+  async run(own: PeerStatus): Promise<boolean> {
     const { me, keeper, peers, log } = this.#options;
     const record = keeper.stored?.record;
     if (!record) return false;
-    const names = whoMayKnow(record, keeper.known, me.name);
+    const { known } = keeper;
+    const everybody = [
+      ...new Set([...othersIn(record, me.name), ...(known ? othersIn(known, me.name) : [])]),
+    ];
+    const names = whoHaveVolumes(record, me.name) ?? everybody;
     const answers = await Promise.all(
       names.map(async (name) => await peers.status(name).catch(() => undefined)),
     );
-    const heard = answers.filter((answer) => answer?.knownEpoch !== undefined);
-    const missing = names.filter((name) => !heard.some((answer) => answer?.name === name));
-    const epoch = keeper.known?.epoch ?? 0;
-    const serial = keeper.known?.published.serial ?? 0;
-    const reason = obstacle(heard as PeerStatus[], { epoch, serial }, isEmpty);
+    const heard = answers.flatMap((answer) => (answer?.knownEpoch === undefined ? [] : [answer]));
+    const missing = names.filter((name) => !heard.some((answer) => answer.name === name));
+    const epoch = known?.epoch ?? 0;
+    const reason = obstacle(heard, known, own.isEmpty ?? false);
     if (reason !== undefined) {
       this.reason = `the Lease has lost what it knew: ${reason.message}`;
       if (reason.nudge !== undefined) void peers.nudge(reason.nudge).catch(() => undefined);
@@ -46,28 +49,44 @@ export class RecordRecovery {
     }
     if (epoch === 0) return true;
     this.reason = "the Lease has lost what it knew, and gets it back";
-    if (await keeper.putBack()) log.warn("the record is put back", { epoch });
+    const present = [own, ...heard];
+    const isKnown =
+      everybody.every((name) => heard.some((each) => each.name === name && each.knownEpoch)) ||
+      isPrimaryThere(present, known);
+    const doubt = isKnown ? undefined : present.flatMap((each) => (each.isEmpty ? [] : [each.name]));
+    if (await keeper.putBack(doubt)) log.warn("the record is put back", { epoch, doubt });
     return false;
   }
 }
 
-/** Those who have a volume, if the operator says so; otherwise all that were ever counted on. */
-function whoMayKnow(record: LeaseRecord, known: LeaseRecord | undefined, me: string): string[] {
-  const { found, initialInstance } = record.policy;
-  if (found) return [initialInstance, ...found].filter((name) => name !== me);
-  return [...new Set([...othersIn(record, me), ...(known ? othersIn(known, me) : [])])];
+/** If the operator says so. */
+function whoHaveVolumes(
+  { policy: { found, initialInstance } }: LeaseRecord,
+  me: string,
+): string[] | undefined {
+  return found && [initialInstance, ...found].filter((name) => name !== me);
+}
+
+/**
+ * A primary's volume knows all that it promised. Where a volume has lost what it knew, it may have been the primary's: then
+ * its last promise is known to nobody, and all that can be said is that each commit is on one of those that are left. Not so if
+ * the last primary is there; that it was the last is certain only if nobody follows a timeline that came after it.
+ */
+function isPrimaryThere(present: readonly PeerStatus[], known: LeaseRecord | undefined): boolean {
+  const { holder, epoch = 0 } = known ?? {};
+  return (
+    present.some(({ name, knownEpoch }) => name === holder && knownEpoch === epoch) &&
+    present.every(({ role, vote }) => role !== "standby" || (vote && vote.timelineEpoch <= epoch))
+  );
 }
 
 function obstacle(
   heard: readonly PeerStatus[],
-  { epoch, serial }: { readonly epoch: number; readonly serial: number },
+  known: LeaseRecord | undefined,
   isEmpty: boolean,
 ): { readonly message: string; readonly nudge?: string } | undefined {
-  // In one epoch the primary may have gone on to other instances, while this one did not see it.
-  const better = heard.find(
-    ({ knownEpoch = 0, knownSerial = 0 }) =>
-      knownEpoch > epoch || (knownEpoch === epoch && knownSerial > serial),
-  );
+  const epoch = known?.epoch ?? 0;
+  const better = heard.find((each) => knowsMore(each, known));
   if (better)
     return { message: `${better.name} knows more of epoch ${better.knownEpoch}`, nudge: better.name };
   const acting = heard.find(({ role, knownEpoch = 0 }) => role === "primary" && knownEpoch === epoch);

@@ -118,6 +118,27 @@ export interface LeaseRecord {
   readonly policy: Policy;
 }
 
+/** How much an instance knows of the record. */
+export interface Knowledge {
+  /** The newest epoch that its volume knows of; none is 0. */
+  readonly knownEpoch?: number;
+  /** How much of that epoch it knows; see `Published`. */
+  readonly knownSerial?: number;
+}
+
+/** In one epoch too the Lease may go back in time, or the primary go on to instances that others do not know of. */
+export function knowsMore(
+  { knownEpoch = 0, knownSerial = 0 }: Knowledge,
+  record: Pick<LeaseRecord, "epoch" | "published"> | undefined,
+): boolean {
+  const { epoch = 0, published } = record ?? {};
+  return knownEpoch > epoch || (knownEpoch === epoch && knownSerial > (published?.serial ?? 0));
+}
+
+export function knowledgeOf(record: LeaseRecord | undefined): Required<Knowledge> {
+  return { knownEpoch: record?.epoch ?? 0, knownSerial: record?.published.serial ?? 0 };
+}
+
 export interface StoredRecord {
   readonly record: LeaseRecord;
   /** For compare-and-swap. */

@@ -1,4 +1,5 @@
 /** Runs one random story: faults come and go, then everything is repaired, and the oracle looks. */
+import type { Agent } from "../../src/agent/agent.ts";
 import type { Policy } from "../../src/ha/state.ts";
 import type { Pod } from "./pod.ts";
 import { World } from "./world.ts";
@@ -88,6 +89,11 @@ const kinds = [
   "switchover",
 ] as const;
 
+/** Also one that is about to: its server is being stopped for it. */
+function isRewinding(agent: Agent | undefined): boolean {
+  return agent === undefined || agent.status().reason === "rewind";
+}
+
 /** Breaks something, and returns what repairs it. */
 function inflict(
   world: World,
@@ -148,7 +154,9 @@ function inflict(
       return () => undefined;
     case "volume":
       // A lost disk beside another that is lost or half rewound is beyond what a majority of three can hold.
-      if (world.pods.some(({ server, isUp }) => (server.data?.timelineEpoch ?? -1) < 0 || !isUp))
+      if (
+        world.pods.some(({ server, agent }) => (server.data?.timelineEpoch ?? -1) < 0 || isRewinding(agent))
+      )
         return () => undefined;
       if (pod.name === world.record.holder && world.record.published.quorums.length !== 1)
         return () => undefined;

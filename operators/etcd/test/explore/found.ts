@@ -605,4 +605,20 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 1000, do: "by hand: the status is wiped" },
     ],
   },
+  "writes still fail when the API server is back after two minutes": {
+    beginning: "three members with a small quota",
+    seed: 300001511,
+    steps: [
+      { atMs: 0, do: "edit: paused", forMs: 900 },
+      {
+        atMs: 400,
+        do: "line: operator to a pod",
+        forMs: 213300,
+        with: { how: "cut", which: 0.031, ms: 30000, all: false },
+      },
+      { atMs: 400, do: "API: outage", forMs: 109900 },
+      { atMs: 400, do: "API: writes fail", with: { how: "refused", times: 1 } },
+      { atMs: 400, do: "API: writes fail", with: { how: "refused", times: 1 } },
+    ],
+  },
 };

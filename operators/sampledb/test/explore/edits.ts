@@ -133,11 +133,12 @@ const backups: readonly Edit[] = [
     name: "edit: backups are asked for",
     choose: (random) => ({ count: pick([1, 1, 3], random), primary: random.next() < 0.3 }),
     begin: async (world, { count, primary }) => {
-      const stamp = Math.round(world.atMs);
-      for (let nth = 0; nth < Number(count); nth++)
+      const before = Number(world.notes.get("backups") ?? 0);
+      world.notes.set("backups", before + Number(count));
+      for (let nth = before; nth < before + Number(count); nth++)
         await world.client.kind(SampleDBBackup).create(
           SampleDBBackup.object({
-            metadata: { ...ref, name: `manual-${stamp}-${nth}` },
+            metadata: { ...ref, name: `manual-${nth}` },
             spec: { database: ref.name, primary: primary === true },
           }),
         );
