@@ -113,6 +113,8 @@ export function missing(world: PostgresWorld): string | undefined {
   if (idle) return `${idle.name} does not follow`;
   if (world.application.pods.size !== spec.instances)
     return `${world.application.pods.size} of ${spec.instances} instances run`;
+  // What was asked for waits until a person gives the Database a store again.
+  if (!spec.backup) return undefined;
   const waiting = world.stored
     .list("database.keelson.dev/databasebackups", ref.namespace)
     .find(({ status: is }) => !/^(Done|Failed)$/.test((is as { phase?: string })?.phase ?? ""));
