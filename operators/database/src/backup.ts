@@ -1,4 +1,5 @@
 /** The controller of DatabaseBackup: asks one instance to take it, and remembers what came of it. */
+import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, ref, select, waiting } from "keelson";
 import { Pod, Secret } from "keelson/kinds";
 import type { BackupJob } from "./agent/backups.ts";
@@ -14,6 +15,7 @@ const lookAgainMs = 1_000;
 
 export function backupController({ call = callAgent }: Pick<DatabaseOptions, "call"> = {}): Controller {
   return controller(DatabaseBackup, {
+    backoff: databaseBackoff,
     owns: {},
     reads: {
       database: ref(Database, ({ spec, metadata }: DatabaseBackupObject) => ({

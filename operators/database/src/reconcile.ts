@@ -1,4 +1,5 @@
 /** A Database from beginning to end: gather, decide, act. Safety is the agents' business; this is policy. */
+import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
 import { type AgentCall, call as callAgent } from "./agent/wire.ts";
 import { reasons } from "./api/conditions.ts";
@@ -36,6 +37,7 @@ export function databaseController(options: DatabaseOptions = {}): Controller {
   const imageOf = () => options.agentImage ?? operatorImage();
   const { call = callAgent } = options;
   return controller(Database, {
+    backoff: databaseBackoff,
     owns,
     reads,
     writes: [...writes],

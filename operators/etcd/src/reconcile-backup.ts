@@ -1,8 +1,8 @@
 /** The controller of EtcdBackup: one pod at a time takes and proves the copy; the status remembers. */
+import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller } from "keelson";
 import { EtcdBackup } from "./api/backup.ts";
 import { annotations } from "./api/names.ts";
-import { backoff } from "./backoff.ts";
 import { aheadOf, decideBackup } from "./decide/backup.ts";
 import { workerView } from "./observe/backup-pod-view.ts";
 import { operatorImage } from "./resources/agent-image.ts";
@@ -22,7 +22,7 @@ export function etcdBackup(options: BackupOptions = {}): Controller {
   return controller(EtcdBackup, {
     owns,
     reads,
-    backoff,
+    backoff: databaseBackoff,
 
     async reconcile(backup, ctx) {
       const agentImage = options.agentImage ?? operatorImage();

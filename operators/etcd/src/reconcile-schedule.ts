@@ -1,15 +1,14 @@
 /** The controller of EtcdBackupSchedule: takes backups when they are due, and removes those that are no longer needed. */
-import { decideSchedule, hasBackupEnded } from "@keelson/kit";
+import { databaseBackoff, decideSchedule, hasBackupEnded } from "@keelson/kit";
 import { type Controller, controller, fail } from "keelson";
 import { EtcdBackupSchedule } from "./api/backup.ts";
-import { backoff } from "./backoff.ts";
 import { owns } from "./resources/schedule-declaration.ts";
 import { pruneBackups, reportSchedule, takeBackup } from "./steps/schedule.ts";
 
 export function etcdBackupSchedule(): Controller {
   return controller(EtcdBackupSchedule, {
     owns,
-    backoff,
+    backoff: databaseBackoff,
 
     async reconcile(schedule, ctx) {
       const { spec, status, metadata } = schedule;

@@ -1,8 +1,7 @@
 /** The controller of EtcdCluster: gather, decide, act. */
-import { type InspectCertificate, presentedCertificate } from "@keelson/kit";
+import { databaseBackoff, type InspectCertificate, presentedCertificate } from "@keelson/kit";
 import { type Controller, controller, type Outcome } from "keelson";
 import { EtcdCluster, type EtcdClusterObject } from "./api/cluster.ts";
-import { backoff } from "./backoff.ts";
 import { clusterBackupHealth } from "./decide/backup-health.ts";
 import { decide, decideBeside } from "./decide/decide.ts";
 import type { Decision } from "./decide/decision.ts";
@@ -62,7 +61,7 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
   return controller(EtcdCluster, {
     owns,
     reads,
-    backoff,
+    backoff: databaseBackoff,
 
     reconcile: pass,
 

@@ -1,5 +1,7 @@
 /** A SampleDB from beginning to end: gather, decide, act. */
+
 import { hash } from "node:crypto";
+import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
 import { reasons } from "./api/conditions.ts";
 import { SampleDB, type SampleDBObject } from "./api/sampledb.ts";
@@ -41,6 +43,7 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
   const choose = options.decide ?? decide;
   const memories = new Memory();
   return controller(SampleDB, {
+    backoff: databaseBackoff,
     owns,
     reads,
     writes,

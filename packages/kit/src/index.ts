@@ -1,5 +1,6 @@
 /** What every database operator needs: backups, certificates, pods. For tests see `@keelson/kit/testing`. */
 
+export { databaseBackoff } from "./backoff.ts";
 export { type ArchiveFormat, BackupArchive, type BackupSource } from "./backup/archive.ts";
 export {
   type AttemptStatus,

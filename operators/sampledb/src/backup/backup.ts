@@ -1,5 +1,7 @@
 /** The controller of SampleDBBackup: one pod at a time takes and proves the copy; the status remembers. */
+
 import type { BackupStore } from "@keelson/kit";
+import { databaseBackoff } from "@keelson/kit";
 import {
   all,
   type Context,
@@ -43,6 +45,7 @@ const removalPauseMs = 10_000;
  */
 export function sampleDBBackup(options: { readonly image?: string } = {}): Controller {
   return controller(SampleDBBackup, {
+    backoff: databaseBackoff,
     owns,
     reads,
 
