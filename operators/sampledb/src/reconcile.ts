@@ -1,5 +1,4 @@
 /** A SampleDB from beginning to end: gather, decide, act. */
-
 import { hash } from "node:crypto";
 import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";

@@ -1,7 +1,5 @@
 /** The controller of SampleDBBackup: one pod at a time takes and proves the copy; the status remembers. */
-
-import type { BackupStore } from "@keelson/kit";
-import { databaseBackoff } from "@keelson/kit";
+import { type BackupStore, databaseBackoff } from "@keelson/kit";
 import {
   all,
   type Context,
