@@ -2,6 +2,7 @@
 import { anywhere, type Disturbance, pick, type Scene } from "@keelson/testing";
 import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster } from "../../src/api/cluster.ts";
+import { reasons } from "../../src/api/conditions.ts";
 import type { SimEtcd } from "../simulation/etcd.ts";
 import { makeAgain } from "./scene.ts";
 
@@ -148,6 +149,8 @@ const recreated = anywhere({
     const { primary } = scene;
     if (!primary || primary.metadata.deletionTimestamp !== undefined) return;
     scene.notes.set("deleted", true);
+    // A person who was told that no data is left begins again, empty.
+    if (scene.condition("Ready")?.reason === reasons.allDataLost) scene.notes.set("mayHaveLost", true);
     if (finalBackup) await change(scene, { deletion: { finalBackup: { claim: { name: "vault" } } } });
     const { spec } = scene.primary ?? primary;
     await scene.client
