@@ -41,7 +41,7 @@ export interface HttpRequest {
   /** Aborting ends the request and, while the body streams, the response. */
   readonly signal?: AbortSignal;
   /**
-   * Aborts `signal`, and has whoever waits for the answer go on with this reason. Given by a sender whose signal is for this
+   * Aborts `signal`, and ends the wait for the answer with this reason. Given by a sender whose signal is for this
    * request alone, so that a layer below that waits for less time needs no signal of its own.
    */
   readonly giveUp?: (reason: unknown) => void;
