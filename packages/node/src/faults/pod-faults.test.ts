@@ -11,14 +11,16 @@ test("a pod that went while it was cut off leaves no cut behind", async () => {
     ["b", "10.0.0.2"],
   ]);
   let cuts: readonly Cut[] = [];
-  const network = { setCuts: async (now: readonly Cut[]) => void (cuts = now) };
+  const setCuts = async (now: readonly Cut[]) => {
+    cuts = now;
+  };
   const faults = new PodFaults({
     volume: async () => undefined,
     find: ({ name }) => {
       const address = addresses.get(name);
       return address === undefined ? undefined : ({ address } as PodWorker);
     },
-    network: network as unknown as ServiceNetwork,
+    network: { setCuts } as unknown as ServiceNetwork,
     delays: {} as Delays,
   });
   const pod = (name: string) => ({ namespace: "default", name });
