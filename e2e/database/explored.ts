@@ -130,11 +130,16 @@ export const real: RealSubject = {
     const told = missingInStatus(scene);
     if (told !== undefined || !scene.primary) return told;
     const { name } = scene.subject.ref;
-    const { instances = 0, durability } = specOf(scene.primary) ?? {};
+    const { instances = 0, durability, backup } = specOf(scene.primary) ?? {};
     if (worldOf(scene).instances(name, scene.namespace).length !== instances)
       return "pods are made or removed";
+    const claims = scene.owned("persistentvolumeclaims").map(({ metadata }) => metadata.name);
+    if (claims.filter((claim) => new RegExp(`^${name}-[0-9]+$`).test(claim)).length > instances)
+      return "the claim of an instance is removed";
     const isAlone = instances === 1 || durability === "async";
     if (!isAlone && scene.condition("Protected")?.status !== "True") return "commits are not protected yet";
+    // What was asked for waits until a person gives the Database a store again.
+    if (!backup) return undefined;
     const { items } = await scene.client.kind(DatabaseBackup).list({ namespace: scene.namespace });
     const waiting = items.find(({ status }) => !/^(Done|Failed)$/.test(status?.phase ?? ""));
     return waiting && `DatabaseBackup ${waiting.metadata.name} is not done`;
