@@ -1,6 +1,7 @@
 /** The Database operator as `npm run explore -- --operator database --real` plays it: on real PostgreSQL servers. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Database, DatabaseBackup } from "@keelson/database-operator";
 import { atFraction, type Primary } from "@keelson/testing";
 import { PersistentVolumeClaim } from "keelson/kinds";
@@ -84,6 +85,17 @@ const mechanisms: Mechanisms = {
       const before = specOf(scene.primary)?.version;
       await change(scene, { version: "15.99" });
       return async () => await change(scene, { version: before });
+    },
+  },
+  // It has to be taken back before the scenario is over.
+  "edit: changed and taken back": {
+    can: ({ afterMs }) => Number(afterMs) <= 5_000,
+    begin: async (scene, { instances, afterMs }) => {
+      const before = specOf(scene.primary)?.instances;
+      await change(scene, { instances });
+      await sleep(Number(afterMs));
+      await change(scene, { instances: before });
+      return undefined;
     },
   },
   "edit: a newer major version": {
