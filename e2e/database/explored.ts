@@ -89,7 +89,6 @@ const mechanisms: Mechanisms = {
   },
   // It has to be taken back before the scenario is over.
   "edit: changed and taken back": {
-    can: ({ afterMs }) => Number(afterMs) <= 5_000,
     begin: async (scene, { instances, afterMs }) => {
       const before = specOf(scene.primary)?.instances;
       await change(scene, { instances });
