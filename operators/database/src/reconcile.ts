@@ -1,4 +1,5 @@
 /** A Database from beginning to end: gather, decide, act. Safety is the agents' business; this is policy. */
+import { isDeepStrictEqual } from "node:util";
 import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
 import { type AgentCall, call as callAgent } from "./agent/wire.ts";
@@ -10,7 +11,7 @@ import { dataUidOf } from "./ha/state.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { operatorImage } from "./resources/agent-image.ts";
 import { type DatabaseContext, owns, reads, writes } from "./resources/declaration.ts";
-import { unsettable } from "./resources/parameters.ts";
+import { settable, unsettable } from "./resources/parameters.ts";
 import { storeOf } from "./resources/store.ts";
 import { finalize } from "./steps/deletion.ts";
 import { keepPooler } from "./steps/pooler.ts";
@@ -141,5 +142,13 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
     ? undefined
     : await rollOut(observed, ctx, { version: plan.version, access: pass.access });
   if (rollout !== undefined) return waiting(reasons.rollingOut, rollout, soon);
+  const settings = settable(object.spec);
+  const behind = observed.instances.find(
+    ({ report: said }) => said?.settings !== undefined && !isDeepStrictEqual(said.settings, settings),
+  );
+  if (behind) {
+    const message = `${behind.name}: it has not taken spec.parameters yet`;
+    return waiting(reasons.rollingOut, message, soon);
+  }
   return done({ recheckMs });
 }

@@ -35,6 +35,8 @@ export interface InstanceReport extends PeerStatus {
   readonly pendingRestart: readonly string[];
   /** What waits is lower than before: the primary restarts where it is, because its standbys still allow more. */
   readonly isLowering: boolean;
+  /** Those of `spec.parameters` that it came to know last; null: none yet. Agents of older releases do not say. */
+  readonly settings?: Values | null;
   /** Why the settings of the spec are not taken. */
   readonly settingsProblem?: string;
   readonly version: string;
@@ -131,6 +133,7 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
     isLowering:
       pending.length > 0 &&
       pending.every((name) => isLowered(name, engine.wanted, replication?.limits ?? {})),
+    settings: engine.taken ?? null,
     ...(engine.settingsProblem !== undefined && { settingsProblem: engine.settingsProblem }),
     version: row?.["version"]?.split(" ")[0] ?? "",
     sizeBytes: Number(row?.["size"] ?? 0),

@@ -7,6 +7,14 @@ export const found: Readonly<Record<string, Plan>> = {
     seed: 103,
     steps: [{ atMs: 0, do: "edit: a setting that PostgreSQL refuses", forMs: 159_000 }],
   },
+  "a setting is changed, and it is not Ready before every instance knows it": {
+    beginning: "three instances",
+    seed: 5_020,
+    steps: [
+      { atMs: 0, do: "agents: the API server is gone", forMs: 20_000, with: { how: "dropped" } },
+      { atMs: 5_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
+    ],
+  },
   "a pod that could not be placed is replaced when the spec is corrected": {
     beginning: "three instances with backups",
     seed: 149,

@@ -311,6 +311,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
       lastWords: "",
       pendingRestart: server.pendingRestart,
       isLowering: false,
+      settings: server.taken ?? null,
       ...(server.settingsProblem !== undefined && { settingsProblem: server.settingsProblem }),
       version,
       sizeBytes: data ? 1_000_000 : 0,

@@ -1,8 +1,10 @@
 /** What must hold for a Database, beside what must hold for anything. */
+import { isDeepStrictEqual } from "node:util";
 import { clientName, type Oracle, operatorName, type World } from "@keelson/testing";
 import type { DatabaseBackupObject } from "../../src/api/backup.ts";
 import { conditions, reasons } from "../../src/api/conditions.ts";
 import { labels } from "../../src/api/names.ts";
+import { settable } from "../../src/resources/parameters.ts";
 import type { Entry } from "../simulation/server.ts";
 import { acknowledgedIn, settled } from "./acknowledged.ts";
 import { dataOf, type Files, type SimPostgres } from "./application.ts";
@@ -98,6 +100,28 @@ const oneLabel: DatabaseOracle = {
     const labelled = world.pods.filter(({ metadata }) => metadata.labels?.[labels.role] === "primary");
     const names = labelled.map(({ metadata }) => metadata.name);
     return names.join() === statusOf(world.primary).primary ? undefined : `labelled are: ${names.join()}`;
+  },
+};
+
+/** A person who sees Ready relies on the settings that were asked for. */
+const settingsTaken: DatabaseOracle = {
+  name: "Ready=True means that every instance knows the settings of the spec",
+  attach: (world) => {
+    let before: number | undefined;
+    world.stored.subscribe(world.subject.resource, () => {
+      const said = world.isReady ? world.observedGeneration : undefined;
+      const isNew = said !== before;
+      before = said;
+      const spec = specOf(world.primary);
+      if (said === undefined || !isNew || !spec || spec.hibernate) return;
+      const members = statusOf(world.primary).members?.map(({ name }) => name) ?? [];
+      const behind = [...world.application.pods].find(
+        ({ name, server: { taken } }) =>
+          taken && members.includes(name) && !isDeepStrictEqual(taken, settable(spec)),
+      );
+      if (behind)
+        world.violate(settingsTaken.name, `${behind.name} has ${JSON.stringify(behind.server.taken)}`);
+    });
   },
 };
 
@@ -224,6 +248,7 @@ export const oracles: readonly DatabaseOracle[] = [
   isProtected,
   budget,
   oneLabel,
+  settingsTaken,
   epochRises,
   lossIsTold,
   dataIsThere,

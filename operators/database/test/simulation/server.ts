@@ -82,6 +82,7 @@ export interface SavedServer {
   readonly synchronousNames: string;
   readonly epoch: number;
   readonly forkPosition: number;
+  readonly taken: Settings | undefined;
   readonly wanted: Settings;
   readonly running: Settings;
   readonly flushed: readonly (readonly [string, number])[];
@@ -130,6 +131,8 @@ export class SimulatedServer implements Engine {
     this.#pod.disk.data = data;
   }
 
+  /** Those of the spec that it has come to know last. */
+  taken: Configuration["parameters"] | undefined;
   /** Why the settings of the spec are not taken. */
   settingsProblem: string | undefined;
 
@@ -523,14 +526,15 @@ export class SimulatedServer implements Engine {
     const bad = Object.entries(parameters).find(([, value]) => value === refused);
     this.settingsProblem = bad && `invalid value for parameter "${bad[0]}": "${bad[1]}"`;
     if (!bad) this.#wanted = parameters;
+    this.taken = parameters;
     this.isClosed = closed;
   }
 
   /** What a process that goes on where another was must know beside its disk. */
   save(): SavedServer {
-    const { isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition } = this;
+    const { isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition, taken } = this;
     return {
-      ...{ isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition },
+      ...{ isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition, taken },
       ...{ wanted: this.#wanted, running: this.#running, flushed: [...this.#flushed] },
     };
   }
