@@ -8,6 +8,7 @@ import { DatabaseBackup, type DatabaseBackupObject } from "./api/backup.ts";
 import { Database } from "./api/database.ts";
 import type { DatabaseOptions } from "./reconcile.ts";
 import { agentSecret, databaseName } from "./resources/names.ts";
+import { hasStore } from "./resources/pod.ts";
 import { nameInStore, storeOf } from "./resources/store.ts";
 
 const attemptsAllowed = 3;
@@ -46,24 +47,21 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
         });
         return waiting("StoreMissing", `Database ${spec.database} does not exist or has no spec.backup`);
       }
-      const members = database.status?.members ?? [];
+      const hasPlace = (name: string) =>
+        ctx.read.pods.some((pod) => pod.metadata.name === name && hasStore(pod, place));
+      const fit = (database.status?.members ?? []).filter(
+        ({ name, role, ready }) => ready && (spec.source === "any" || role === "Primary") && hasPlace(name),
+      );
       // A replica that streams spares the primary the work.
+      const chosen = fit.find(({ role }) => role === "Replica") ?? fit[0];
       const source =
-        status.instance ??
-        (spec.source === "primary"
-          ? members.find(({ role, ready }) => role === "Primary" && ready)
-          : (members.find(({ role, ready }) => role === "Replica" && ready) ??
-            members.find(({ ready }) => ready))
-        )?.name;
+        status.instance !== undefined && hasPlace(status.instance) ? status.instance : chosen?.name;
       const key = secret?.data?.["key"];
-      if (
-        uid === undefined ||
-        source === undefined ||
-        key === undefined ||
-        !ctx.read.pods.some((pod) => pod.metadata.name === source)
-      ) {
-        ctx.setStatus({ ...status, phase: "Pending", message: "no instance is ready" });
-        return waiting("NoInstance", "no instance is ready to be copied", { recheckMs: 5_000 });
+      if (uid === undefined || source === undefined || key === undefined) {
+        const message = `no instance of ${spec.database} is ready and has the store of spec.backup`;
+        const { instance: _, ...rest } = status;
+        ctx.setStatus({ ...rest, phase: "Pending", message });
+        return waiting("NoInstance", message, { recheckMs: 5_000 });
       }
       const attempts = status.attempts ?? 0;
       const location = { ...place, name: nameInStore(backup) };
@@ -87,6 +85,8 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
           return fail("BackupFailed", known.message);
         }
         const isNew = known === null || isOver;
+        if (isNew && !fit.some(({ name }) => name === source))
+          throw new Error(`${source} is not ready to be copied`);
         const job = isNew ? await ask<BackupJob>("/backup") : known;
         const { manifest } = job;
         ctx.setStatus({

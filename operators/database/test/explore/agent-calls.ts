@@ -65,13 +65,14 @@ const takesMs = 4_000;
 
 function begin(application: SimPostgres, instance: SimInstance, name: string): BackupJob {
   application.expectStore();
+  const key = instance.keyInStore(name);
   instance.backup = name;
   const log = [...(instance.server.data?.log ?? [])];
   const timeline = instance.server.data?.timeline ?? 0;
   void instance.sleep(takesMs).then(() => {
     if (instance.backup !== name) return;
     instance.backup = undefined;
-    if (!application.isStoreDown) application.store.set(instance.keyInStore(name), { log, timeline });
+    if (!application.isStoreDown) application.store.set(key, { log, timeline });
   });
   return { name, phase: "Running", message: "the data is copied" };
 }
