@@ -3,6 +3,7 @@ import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, ref, select, waiting } from "keelson";
 import { Pod, Secret } from "keelson/kinds";
 import type { BackupJob } from "./agent/backups.ts";
+import type { BackupRequest } from "./agent/handlers.ts";
 import { agentPort, call as callAgent } from "./agent/wire.ts";
 import { DatabaseBackup, type DatabaseBackupObject } from "./api/backup.ts";
 import { Database } from "./api/database.ts";
@@ -13,6 +14,14 @@ import { nameInStore, storeOf } from "./resources/store.ts";
 
 const attemptsAllowed = 3;
 const lookAgainMs = 1_000;
+/** What is told of what an agent says. One that has failed is tried again. */
+const phases = {
+  Waiting: "Pending",
+  Running: "Running",
+  Verifying: "Verifying",
+  Done: "Done",
+  Failed: "Running",
+} as const satisfies Record<BackupJob["phase"], string>;
 
 export function backupController({ call = callAgent }: Pick<DatabaseOptions, "call"> = {}): Controller {
   return controller(DatabaseBackup, {
@@ -47,15 +56,17 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
         });
         return waiting("StoreMissing", `Database ${spec.database} does not exist or has no spec.backup`);
       }
-      const hasPlace = (name: string) =>
-        ctx.read.pods.some((pod) => pod.metadata.name === name && hasStore(pod, place));
+      const storing = new Map(
+        ctx.read.pods.filter((pod) => hasStore(pod, place)).map(({ metadata: { name, uid } }) => [name, uid]),
+      );
       const fit = (database.status?.members ?? []).filter(
-        ({ name, role, ready }) => ready && (spec.source === "any" || role === "Primary") && hasPlace(name),
+        ({ name, role, ready }) =>
+          ready && (spec.source === "any" || role === "Primary") && storing.has(name),
       );
       // A replica that streams spares the primary the work.
       const chosen = fit.find(({ role }) => role === "Replica") ?? fit[0];
       const source =
-        status.instance !== undefined && hasPlace(status.instance) ? status.instance : chosen?.name;
+        status.instance !== undefined && storing.has(status.instance) ? status.instance : chosen?.name;
       const key = secret?.data?.["key"];
       if (uid === undefined || source === undefined || key === undefined) {
         const message = `no instance of ${spec.database} is ready and has the store of spec.backup`;
@@ -73,7 +84,11 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
             host: link.host,
             port: link.port,
             path,
-            body: { name: location.name, uid: metadata.uid },
+            body: {
+              name: location.name,
+              uid: metadata.uid,
+              pod: storing.get(source),
+            } satisfies BackupRequest,
             key: Buffer.from(Buffer.from(key, "base64").toString(), "base64"),
             timeoutMs: 5_000,
           });
@@ -91,11 +106,11 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
         const { manifest } = job;
         ctx.setStatus({
           ...status,
-          phase: job.phase === "Failed" ? "Running" : job.phase,
+          phase: phases[job.phase],
           instance: source,
           location,
           message: job.message,
-          attempts: attempts + (isNew ? 1 : 0),
+          attempts: attempts + (isNew && job.phase !== "Waiting" ? 1 : 0),
           startedAt: manifest?.startedAt ?? status.startedAt ?? new Date(ctx.clock.now()).toISOString(),
           ...(manifest && {
             sizeBytes: manifest.sizeBytes,

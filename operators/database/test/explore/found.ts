@@ -122,6 +122,14 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "edit: deleted", with: { propagation: "Background", onDelete: "Snapshot" } },
     ],
   },
+  "two backups are taken one after the other from one instance": {
+    beginning: "three instances with backups",
+    seed: 500_000_210,
+    steps: [
+      { atMs: 0, do: "edit: a backup is asked for", with: { name: "first" } },
+      { atMs: 1_000, do: "edit: a backup is asked for", with: { name: "second" } },
+    ],
+  },
   "the Lease is deleted while no agent reaches the API server, and the wait says for whom": {
     beginning: "three instances, none must acknowledge",
     seed: 500_000_177,
