@@ -70,11 +70,17 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
     ["POST /objects", async (body) => await reconcileObjects(engine, body as SqlObjects)],
     [
       "POST /backup",
-      async (body) => await required(options.backups).start(body as { name: string; uid: string }),
+      async (body) => {
+        expectPod(agent.me.uid, body as BackupRequest);
+        return await required(options.backups).start(body as BackupRequest);
+      },
     ],
     [
       "POST /backup/look",
-      async (body) => await look(required(options.backups), (body as { name: string }).name),
+      async (body) => {
+        expectPod(agent.me.uid, body as BackupRequest);
+        return await look(required(options.backups), (body as BackupRequest).name);
+      },
     ],
     [
       "POST /backup/remove",
@@ -87,6 +93,18 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
         standbyNames(agent.record?.published.quorums.at(-1) ?? { members: [], acks: 1 }, agent.me.name),
     ],
   ]);
+}
+
+/** What the operator asks of a backup. */
+export interface BackupRequest {
+  readonly name: string;
+  readonly uid: string;
+  /** UID of the pod that is meant: another one of its name may store elsewhere. Older releases do not say. */
+  readonly pod?: string | undefined;
+}
+
+export function expectPod(own: string, { pod = own }: Partial<BackupRequest>): void {
+  if (pod !== own) throw new Error("the pod that was asked has been replaced");
 }
 
 function required(backups: Backups | undefined): Backups {

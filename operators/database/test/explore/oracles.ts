@@ -194,7 +194,7 @@ const backupsAreWhole: DatabaseOracle = {
       const wanted = before.get(name);
       if (phase !== "Done" || !wanted) return;
       before.delete(name);
-      const place = keyInStore(location?.directory ?? "", location?.name ?? "");
+      const place = keyInStore(location?.claim, location?.directory, location?.name);
       const found = world.application.store.get(place);
       if (!found) return world.violate("a backup has everything from before it", `there is no ${place}`);
       if (world.notes.get("mayHaveLost") === true) return;
@@ -216,7 +216,7 @@ const backupsAreFound: DatabaseOracle = {
   attach: (world) => {
     world.stored.subscribe(world.subject.resource, () => {
       const { message = "" } = statusOf(world.primary).restore ?? {};
-      if (message.startsWith("there is no backup"))
+      if (/there is no backup|no store for backups/.test(message))
         world.violate("a restore in place finds its backup", message);
     });
   },
