@@ -221,26 +221,20 @@ export class Agent {
       this.#vote =
         this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
       if ((await this.#leavesFullVolume()) || (await this.#endsSilent())) return undefined;
-      const step = nextStep({
-        uid: this.me.uid,
-        local: this.#local,
-        record: this.record,
-        lease: this.keeper.lease,
-        holding: this.keeper.isHolding,
-        frozen: this.keeper.isFrozen,
-        primaryServes: this.#primary?.role === "primary" && this.#primary.serving,
-        startsInVain: this.#failedStarts >= this.#startPatience,
-      });
-      this.#reason = step.step === "wait" ? step.reason : step.step;
       await this.#configure();
       await this.#isolation
         .complain({ local: this.#local, vote: this.#vote, primary: this.#primary })
         .catch(() => undefined);
-      if (step.step !== "serve" && step.step !== "wait") {
-        this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
-      }
+      let step = this.#decide();
       try {
-        if (beginning.has(step.step)) await this.keeper.remember();
+        // What is read of the lease meanwhile may ask for something else.
+        while (beginning.has(step.step) && !this.keeper.hasRemembered) {
+          await this.keeper.remember();
+          step = this.#decide();
+        }
+        if (step.step !== "serve" && step.step !== "wait") {
+          this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
+        }
         await this.#act(step);
       } catch (error) {
         // What it does next is the same again: people need to know why that does not help.
@@ -249,6 +243,22 @@ export class Agent {
       }
       return step;
     });
+  }
+
+  /** From what is known now: nothing may be awaited between this and the beginning of what it says. */
+  #decide(): Step {
+    const step = nextStep({
+      uid: this.me.uid,
+      local: this.#local,
+      record: this.record,
+      lease: this.keeper.lease,
+      holding: this.keeper.isHolding,
+      frozen: this.keeper.isFrozen,
+      primaryServes: this.#primary?.role === "primary" && this.#primary.serving,
+      startsInVain: this.#failedStarts >= this.#startPatience,
+    });
+    this.#reason = step.step === "wait" ? step.reason : step.step;
+    return step;
   }
 
   /** Every instance has the settings of the spec, whichever is primary. */
@@ -343,6 +353,8 @@ export class Agent {
       () => undefined,
       (error: unknown) => error,
     );
+    // The lease may have been lost while it started, and nobody ended what did not run yet.
+    if (!this.keeper.isHolding) await engine.stop("kill");
     this.#local = await engine.inspect();
     this.#failedStarts =
       problem === undefined && this.#local.server !== "stopped" ? 0 : this.#failedStarts + 1;
@@ -412,7 +424,7 @@ export class Agent {
   }
 
   #primaryship({ epoch, published }: LeaseRecord): Primaryship {
-    const { quorums, archived } = published;
+    const { quorums, archived } = this.keeper.published ?? published;
     const newest = quorums.at(-1);
     return {
       epoch,
@@ -437,7 +449,9 @@ export class Agent {
     this.#labelledAtMs = Number.NEGATIVE_INFINITY;
     this.#promises.begin();
     await this.keeper.remember();
+    if (!this.keeper.isHolding) return;
     await engine.promote(this.#primaryship(record));
+    if (!this.keeper.isHolding) await engine.stop("kill");
     this.#local = await engine.inspect();
     await this.#serve();
   }
