@@ -154,6 +154,7 @@ export class Postgres implements Engine {
         server: "running",
         inRecovery: row?.["recovery"] === "t",
         upstream: this.#files.upstream?.name,
+        upstreamEpoch: this.#files.upstream?.timelineEpoch,
         receiving: row?.["receiver"] === "streaming",
       };
     } catch (error) {
