@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#promisedUntilMs = nowMs + this.#timings.leaseMs;",
     to: "this.#promisedUntilMs = nowMs;",
     durability: "async",
-    seed: 88,
+    seed: 63,
   },
   {
     name: "the lease is taken although another changed it since",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
     from: "if (String(this.#version) !== version) throw",
     to: "if (String(this.#version) === version + 1) throw",
     durability: "async",
-    seed: 8,
+    seed: 51,
   },
   {
     name: "a Lease that is older than what the volume knows is believed",
