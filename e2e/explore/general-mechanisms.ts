@@ -74,12 +74,14 @@ const cordoned: Mechanism = {
   },
 };
 
-/** The claim of a pod. */
+/** The first claim of a pod, as in the simulation: a later one may be where backups go. */
 function claimOf(scene: RealScene, fraction: unknown): { pod: string; claim: string } | undefined {
   const claims = scene.pods.flatMap(({ metadata, spec }) =>
-    (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
-      persistentVolumeClaim ? [{ pod: metadata.name, claim: persistentVolumeClaim.claimName }] : [],
-    ),
+    (spec?.volumes ?? [])
+      .flatMap(({ persistentVolumeClaim }) =>
+        persistentVolumeClaim ? [{ pod: metadata.name, claim: persistentVolumeClaim.claimName }] : [],
+      )
+      .slice(0, 1),
   );
   const found = atFraction(claims, fraction);
   if (found) scene.note(`it is the volume of ${found.pod}`);
