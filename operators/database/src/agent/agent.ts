@@ -9,6 +9,7 @@ import { standbyNames, targetQuorum } from "../ha/sync.ts";
 import { Announcing } from "./announcing.ts";
 import { Campaign } from "./campaign.ts";
 import { DataReplacement } from "./data-replacement.ts";
+import { goBack } from "./going-back.ts";
 import { Isolation } from "./isolation.ts";
 import { Keeper, type KeeperOptions } from "./keeper.ts";
 import { othersIn } from "./others.ts";
@@ -117,6 +118,7 @@ export class Agent {
       ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
       ...knowledgeOf(this.keeper.known),
       isEmpty: this.isEmpty,
+      systemId: this.#local.data?.systemId,
       reason: this.#reason,
     };
   }
@@ -316,6 +318,9 @@ export class Agent {
       case "campaign":
         await this.#campaign.run(this.#vote, async (now) => await this.#promote(now));
         if (!this.keeper.isHolding) this.#reason = this.#campaign.reason;
+        return;
+      case "goBack":
+        this.#reason = await goBack({ ...this.#options, keeper: this.keeper });
         return;
       case "upgrade":
         if (record) await this.#replacement.run(record);

@@ -49,6 +49,8 @@ export interface PeerStatus extends Knowledge {
   readonly vote?: Vote;
   /** It has looked, and there is no data, or none that can be read. */
   readonly isEmpty?: boolean;
+  /** PostgreSQL's identifier of its data. */
+  readonly systemId?: string | undefined;
   readonly reason: string;
 }
 
