@@ -55,6 +55,7 @@ export class DataReplacement {
       systemId: data.systemId,
       timeline: data.timeline,
       timelineEpoch: data.timelineEpoch,
+      timelineBy: me.name,
       checkpointed: false,
       quorums: [{ members: [me.name], acks: 1 }],
       upgrade: { id, outcome: "Done", message, durationMs: Math.round(clock.monotonic() - began) },

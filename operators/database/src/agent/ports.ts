@@ -140,6 +140,8 @@ export interface Engine {
   startStandby(upstream: Upstream | undefined): Promise<void>;
   /** Resolves when nothing is received any more from whom it followed before. */
   follow(upstream: Upstream | undefined): Promise<void>;
+  /** This is who began the timeline that it got to before it was told of it: it is known then whose it is, if it had it from there. */
+  recognise(origin: Upstream): Promise<void>;
   promote(primaryship: Primaryship): Promise<void>;
   stop(how: "fast" | "kill"): Promise<void>;
   /** Where a server that was stopped cleanly ended. */

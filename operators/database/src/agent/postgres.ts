@@ -259,6 +259,7 @@ export class Postgres implements Engine {
       await this.#lineage.expect(
         { timeline: upstream.timeline, epoch: upstream.timelineEpoch },
         await this.#timeline(),
+        upstream.name,
       );
     await this.#start("standby");
   }
@@ -293,6 +294,7 @@ export class Postgres implements Engine {
       await this.#lineage.expect(
         { timeline: upstream.timeline, epoch: upstream.timelineEpoch },
         await this.#timeline(),
+        upstream.name,
       );
     this.#files.upstream = upstream;
     this.#words.complaint = undefined;
@@ -313,6 +315,10 @@ export class Postgres implements Engine {
       await sleep(10);
     }
     throw new Error("the receiver of the log does not end");
+  }
+
+  async recognise(origin: Upstream): Promise<void> {
+    await this.#lineage.recognise(origin);
   }
 
   async promote({ epoch, synchronousNames, archived }: Primaryship): Promise<void> {

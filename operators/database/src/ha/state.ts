@@ -59,6 +59,8 @@ export interface Published {
   readonly timeline?: number;
   /** The epoch whose primary began the timeline. */
   readonly timelineEpoch?: number;
+  /** Who began the timeline. */
+  readonly timelineBy?: string;
   /** The epoch whose primary has promoted and published the timeline above: before, nobody can follow it. */
   readonly servingEpoch?: number;
   /** True once the primary's control file names the timeline: before, nobody can rewind to it. */
