@@ -37,23 +37,27 @@ test("when it reads of them it takes the data again, and follows", async () => {
   expect(world.violations).toEqual([]);
 });
 
-test("what only it and the primary have is not lost when the primary ends and comes back", async () => {
-  const world = await followsUnread();
-  for (const name of ["db-0", "db-2", "api"]) {
-    world.cut("db-1", name);
-    world.cut(name, "db-1");
-  }
-  await world.advance(20_000);
-  const before = world.acknowledgements.length;
-  await world.advance(10_000);
-  expect(world.acknowledgements.length).toBeGreaterThan(before);
-  world.pod("db-0").kill();
-  world.heal();
-  // Whoever is there now lacks commits, or cannot tell that it has them.
-  await world.advance(30_000);
-  expect(world.pods.filter(({ server }) => server.isPrimary)).toEqual([]);
-  world.pod("db-0").start();
-  await world.advance(60_000);
-  world.check();
-  expect(world.violations).toEqual([]);
-});
+test.each(["ends", "loses its volume"])(
+  "it takes over with what only it and the primary have, when that one %s",
+  async (how) => {
+    const world = await followsUnread();
+    for (const name of ["db-0", "db-2", "api"]) {
+      world.cut("db-1", name);
+      world.cut(name, "db-1");
+    }
+    await world.advance(20_000);
+    const before = world.acknowledgements.length;
+    await world.advance(10_000);
+    expect(world.acknowledgements.length).toBeGreaterThan(before);
+    const first = world.pod("db-0");
+    if (how === "ends") first.kill();
+    else first.loseVolume();
+    world.heal();
+    await world.advance(30_000);
+    expect(world.record.holder).toBe("db-2");
+    first.start();
+    await world.advance(60_000);
+    world.check();
+    expect(world.violations).toEqual([]);
+  },
+);

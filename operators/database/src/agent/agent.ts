@@ -9,6 +9,7 @@ import { standbyNames, targetQuorum } from "../ha/sync.ts";
 import { Announcing } from "./announcing.ts";
 import { Campaign } from "./campaign.ts";
 import { DataReplacement } from "./data-replacement.ts";
+import { goBack } from "./going-back.ts";
 import { Isolation } from "./isolation.ts";
 import { Keeper, type KeeperOptions } from "./keeper.ts";
 import { othersIn } from "./others.ts";
@@ -117,6 +118,7 @@ export class Agent {
       ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
       ...knowledgeOf(this.keeper.known),
       isEmpty: this.isEmpty,
+      systemId: this.#local.data?.systemId,
       reason: this.#reason,
     };
   }
@@ -220,6 +222,7 @@ export class Agent {
       const { engine } = this.#options;
       this.#local = await engine.inspect();
       this.#hasLooked = true;
+      await this.#recogniseTimeline();
       this.#vote =
         this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
       if ((await this.#leavesFullVolume()) || (await this.#endsSilent())) return undefined;
@@ -316,6 +319,9 @@ export class Agent {
       case "campaign":
         await this.#campaign.run(this.#vote, async (now) => await this.#promote(now));
         if (!this.keeper.isHolding) this.#reason = this.#campaign.reason;
+        return;
+      case "goBack":
+        this.#reason = await goBack({ ...this.#options, keeper: this.keeper });
         return;
       case "upgrade":
         if (record) await this.#replacement.run(record);
@@ -417,7 +423,8 @@ export class Agent {
       published.servingEpoch === record.epoch;
     if (!isPublished) {
       const { systemId, timeline, timelineEpoch } = data;
-      const next = { systemId, timeline, timelineEpoch, servingEpoch: record.epoch, checkpointed: false };
+      const origin = { timeline, timelineEpoch, timelineBy: this.me.name };
+      const next = { systemId, ...origin, servingEpoch: record.epoch, checkpointed: false };
       if (!(await this.keeper.update((now) => ({ ...now, ...next })))) return;
       // Commits wait for them: they need not wait for their next round.
       for (const name of othersIn(record, this.me.name))
@@ -504,6 +511,18 @@ export class Agent {
   }
 
   // ---------------------------------------------------------------------------------------- as standby
+
+  /** The last primary may have counted on it, though it has not read of that one: without a vote its commits would be lost. */
+  async #recogniseTimeline(): Promise<void> {
+    const { data } = this.#local;
+    const { systemId, timeline, timelineEpoch = 0, timelineBy: name } = this.record?.published ?? {};
+    // One that serves is cloned instead.
+    const isOver = ["free", "expired", "dead"].includes(this.keeper.lease);
+    if (!isOver || !data || data.timelineEpoch >= 0 || name === undefined) return;
+    if (data.systemId !== systemId || data.timeline !== timeline) return;
+    await this.#options.engine.recognise({ name, timeline, timelineEpoch });
+    this.#local = await this.#options.engine.inspect();
+  }
 
   /** Asks the holder how it is: whether it serves, and whether it is there at all. */
   async #lookAtPrimary(): Promise<void> {

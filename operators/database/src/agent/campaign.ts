@@ -148,6 +148,8 @@ export class Campaign {
     const target = targetQuorum({ me, policy, alive, current: quorums.at(-1)?.members ?? [] });
     const isSafe = "winner" in elect({ quorums, systemId: mine.systemId, votes });
     const lost = lsn === undefined ? 0n : parseLsn(lsn) - mine.lsn;
+    const earlier = untold(record);
+    const reason = !isSafe && policy.durability !== "async" ? "approved" : lease;
     return dedupe({
       ...published,
       // What was promised and is lost need not be waited for; everything else is promised still.
@@ -155,12 +157,12 @@ export class Campaign {
       checkpointed: false,
       lastFailover: {
         epoch: record.epoch + 1,
-        from: record.holder,
+        from: earlier?.from ?? record.holder,
         to: me,
         at: new Date(this.#options.clock.now()).toISOString(),
-        lostBytes: isSafe || lost < 0n ? 0 : Number(lost),
-        mayHaveLost: !isSafe,
-        reason: !isSafe && policy.durability !== "async" ? "approved" : lease,
+        lostBytes: (isSafe || lost < 0n ? 0 : Number(lost)) + (earlier?.lostBytes ?? 0),
+        mayHaveLost: !isSafe || earlier !== undefined,
+        reason: earlier?.reason ?? reason,
       },
     });
   }
@@ -223,6 +225,13 @@ export class Campaign {
 function isApproved({ policy, epoch }: LeaseRecord, name: string): boolean {
   const { approval } = policy;
   return approval?.epoch === epoch && (approval.instance === undefined || approval.instance === name);
+}
+
+/** What an epoch may have lost in which nobody came to serve: the next one is the first that clients see it in. */
+function untold({ epoch, published }: LeaseRecord): Published["lastFailover"] {
+  const { lastFailover, servingEpoch } = published;
+  const isUntold = lastFailover?.epoch === epoch && servingEpoch !== epoch;
+  return isUntold && lastFailover.mayHaveLost ? lastFailover : undefined;
 }
 
 /** The same promise need not be kept twice. */

@@ -1,6 +1,6 @@
 /** As holder of the lease: replaces the data by that of another major version or another time, and publishes what came of it. */
 import type { Identity } from "../ha/observation.ts";
-import { type LeaseRecord, pastRestores, pendingUpgrade, type Upgrade } from "../ha/state.ts";
+import { beforeOf, type LeaseRecord, pastRestores, pendingUpgrade, type Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
 import type { Keeper } from "./keeper.ts";
 import type { Clock, Engine, Log } from "./ports.ts";
@@ -45,14 +45,17 @@ export class DataReplacement {
       return;
     }
     const { data, message } = replaced;
+    const at = new Date(clock.now()).toISOString();
     // If this does not get through, the data is there all the same: the next round finds it and says so.
     await keeper.update(({ switchover, lastFailover, ...now }) => ({
       ...(switchover && { switchover }),
       ...(lastFailover && { lastFailover }),
       ...pastRestores(now, upgrade),
+      ...beforeOf({ ...record, published: now }, { systemId: data.systemId, at }),
       systemId: data.systemId,
       timeline: data.timeline,
       timelineEpoch: data.timelineEpoch,
+      timelineBy: me.name,
       checkpointed: false,
       quorums: [{ members: [me.name], acks: 1 }],
       upgrade: { id, outcome: "Done", message, durationMs: Math.round(clock.monotonic() - began) },

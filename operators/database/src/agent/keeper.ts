@@ -175,13 +175,20 @@ export class Keeper {
 
   /** Takes the lease with a new epoch; false when somebody was faster. */
   async take(published: Published, version: string): Promise<boolean> {
+    return await this.#begin(this.#options.me, published, version);
+  }
+
+  /** Begins an epoch in which nobody is primary, and this is published; false when somebody was faster. */
+  async release(published: Published, version: string): Promise<boolean> {
+    return await this.#begin({ name: "", uid: "" }, published, version);
+  }
+
+  async #begin({ name: holder, uid: holderUid }: Identity, published: Published, version: string) {
     return await this.#alone(async () => {
-      const { me } = this.#options;
       const stored = this.stored;
       if (!stored || stored.version !== version || this.#isOld) return false;
       if (this.#observation.isPromised(this.#now)) return false;
-      const claim = { holder: me.name, holderUid: me.uid, epoch: stored.record.epoch + 1, published };
-      return await this.#write(claim, version);
+      return await this.#write({ holder, holderUid, epoch: stored.record.epoch + 1, published }, version);
     });
   }
 

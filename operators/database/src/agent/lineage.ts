@@ -1,6 +1,7 @@
 /** Remembers beside the data which epoch began the timeline that it is on: PostgreSQL only counts timelines. */
 import { readFile, rm } from "node:fs/promises";
 import { parseKnownJson } from "../ha/json.ts";
+import type { Upstream } from "./ports.ts";
 import { writeDurably } from "./tools.ts";
 
 /** Which epoch began the timeline that the data is on, as far as we know. */
@@ -9,6 +10,8 @@ export interface Lineage {
   readonly epoch: number;
   /** What a timeline that is newer than ours would be, because we promote or follow. */
   readonly next?: { readonly timeline?: number; readonly epoch: number };
+  /** Whom we follow since this was written. */
+  readonly from?: string;
 }
 
 export class LineageFile {
@@ -44,9 +47,20 @@ export class LineageFile {
   }
 
   /** Before the timeline changes, whose it will be. */
-  async expect(next: Lineage["next"], present: number): Promise<void> {
+  async expect(next: Lineage["next"], present: number, from?: string): Promise<void> {
     const timeline = Math.max(present, 1);
     const epoch = await this.epochOf(timeline);
-    await this.write({ timeline, epoch, ...(next && { next }) });
+    await this.write({ timeline, epoch, ...(next && { next }), ...(from !== undefined && { from }) });
+  }
+
+  /**
+   * We are on a timeline of which nobody told us before we got there, and this is who began it. It is theirs if we have
+   * followed nobody else since we knew where we were: with the same data an instance gives a number only once.
+   */
+  async recognise({ name, timeline, timelineEpoch }: Upstream): Promise<void> {
+    const lineage = await this.read();
+    if (lineage?.from !== name || lineage.epoch < 0 || lineage.timeline >= timeline) return;
+    if ((await this.epochOf(timeline)) >= 0) return;
+    await this.write({ timeline, epoch: timelineEpoch, from: name });
   }
 }

@@ -49,6 +49,8 @@ export interface PeerStatus extends Knowledge {
   readonly vote?: Vote;
   /** It has looked, and there is no data, or none that can be read. */
   readonly isEmpty?: boolean;
+  /** PostgreSQL's identifier of its data. */
+  readonly systemId?: string | undefined;
   readonly reason: string;
 }
 
@@ -138,6 +140,8 @@ export interface Engine {
   startStandby(upstream: Upstream | undefined): Promise<void>;
   /** Resolves when nothing is received any more from whom it followed before. */
   follow(upstream: Upstream | undefined): Promise<void>;
+  /** This is who began the timeline that it got to before it was told of it: it is known then whose it is, if it had it from there. */
+  recognise(origin: Upstream): Promise<void>;
   promote(primaryship: Primaryship): Promise<void>;
   stop(how: "fast" | "kill"): Promise<void>;
   /** Where a server that was stopped cleanly ended. */

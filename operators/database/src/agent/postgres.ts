@@ -261,6 +261,7 @@ export class Postgres implements Engine {
       await this.#lineage.expect(
         { timeline: upstream.timeline, epoch: upstream.timelineEpoch },
         await this.#timeline(),
+        upstream.name,
       );
     await this.#start("standby");
   }
@@ -295,6 +296,7 @@ export class Postgres implements Engine {
       await this.#lineage.expect(
         { timeline: upstream.timeline, epoch: upstream.timelineEpoch },
         await this.#timeline(),
+        upstream.name,
       );
     this.#files.upstream = upstream;
     this.#words.complaint = undefined;
@@ -315,6 +317,10 @@ export class Postgres implements Engine {
       await sleep(10);
     }
     throw new Error("the receiver of the log does not end");
+  }
+
+  async recognise(origin: Upstream): Promise<void> {
+    await this.#lineage.recognise(origin);
   }
 
   async promote({ epoch, synchronousNames, archived }: Primaryship): Promise<void> {

@@ -21,6 +21,8 @@ export const annotations = {
   switchover: "database.keelson.dev/switchover",
   /** On a Database: accept loss in the failover out of this epoch: `3`, or `3/orders-1` to name who takes over. */
   approveFailover: "database.keelson.dev/approve-failover",
+  /** On a Database: serve again what was there before the last major upgrade, and lose what came after it; the epoch. */
+  approveReturn: "database.keelson.dev/approve-return",
   /** On a Database: another value tries a major upgrade again that has failed. */
   retryUpgrade: "database.keelson.dev/retry-upgrade",
   /** On a Database: another value replaces the certificate authority. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { InstanceReport } from "../agent/handlers.ts";
 import { Database } from "../api/database.ts";
+import { ofBefore } from "../ha/step.ts";
 import type { Observed } from "../observe/observed.ts";
 import { conditionsOf, isFull, readinessOf, statusOf } from "./report.ts";
 
@@ -147,4 +148,38 @@ test("the status follows the archive every five minutes, and says nothing that i
   expect(at("2026-01-01T10:04:00Z", "2026-01-01T10:00:00Z")).toBe("2026-01-01T10:00:00Z");
   expect(at("2026-01-01T10:05:00Z", "2026-01-01T10:00:00Z")).toBe("2026-01-01T10:05:00Z");
   expect(at(undefined, "2026-01-01T10:00:00Z")).toBe("2026-01-01T10:00:00Z");
+});
+
+test.each([
+  ["the newer data is gone", { systemId: undefined, isEmpty: true }, "approve-return=3", "bring back"],
+  [
+    "who had the newer data does not answer",
+    undefined,
+    "bring back orders-0, or make sure",
+    "approve-failover",
+  ],
+  ["the newer data is there", { systemId: "7000", isEmpty: false }, "nobody holds the lease", "approve-"],
+])(
+  "a way back to data of before an upgrade is told of where there is no other: %s",
+  (_, first, told, untold) => {
+    const reason = `${ofBefore} 2026-01-01T00:00:00Z`;
+    const seen = observed([first, { systemId: "6999", reason }]);
+    const before = { systemId: "6999", quorums: [], at: "2026-01-01T00:00:00Z" };
+    const record = seen.record && {
+      ...seen.record,
+      published: { systemId: "7000", quorums: [], before },
+    };
+    const { message } = readinessOf({ ...seen, record });
+    expect(message).toContain(told);
+    expect(message).not.toContain(untold);
+  },
+);
+
+test("Protected says that commits are on one instance alone for now", () => {
+  const seen = observed([{ role: "primary", serving: true, standbys: [] }]);
+  const published = { systemId: "7000", quorums: [{ members: ["orders-0"], acks: 1 }] };
+  const record = seen.record && { ...seen.record, holder: "orders-0", published };
+  const wide = { ...object, spec: { ...object.spec, instances: 3 } };
+  const said = conditionsOf({ ...seen, object: wide, record }).find(({ type }) => type === "Protected");
+  expect(said).toMatchObject({ status: "False", message: expect.stringContaining("on orders-0 alone") });
 });

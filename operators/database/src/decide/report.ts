@@ -1,10 +1,11 @@
 /** What is told of a Database: phase, members, conditions, and whether it is ready. */
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
-import { labels } from "../api/names.ts";
+import { annotations, labels } from "../api/names.ts";
 import { leastFree } from "../engine/room.ts";
-import { votesNeeded } from "../ha/quorum.ts";
-import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
+import { type Quorum, votesNeeded } from "../ha/quorum.ts";
+import { dataUidOf, isRestore, type LeaseRecord } from "../ha/state.ts";
+import { ofBefore } from "../ha/step.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
 
@@ -88,9 +89,11 @@ function withoutPrimary(observed: Observed, obstacle: InstanceView | undefined):
   // Those who tried to take over know best why nobody can.
   const blocked = instances.find(({ report }) => report?.reason.includes("approval is needed"));
   if (blocked && record) {
-    const hint = `to accept that, annotate the Database: database.keelson.dev/approve-failover=${newestEpoch(record, instances)}`;
+    const hint = `to accept that, annotate the Database: ${annotations.approveFailover}=${newestEpoch(record, instances)}`;
     return notReady(reasons.failoverBlocked, `${blocked.report?.reason}; ${hint}`, "Blocked");
   }
+  const back = wayBack(observed);
+  if (back !== undefined) return notReady(reasons.failoverBlocked, back, "Blocked");
   if (record?.published.systemId === undefined) {
     return obstacle
       ? notReady(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
@@ -111,6 +114,22 @@ function withoutPrimary(observed: Observed, obstacle: InstanceView | undefined):
     `${holder} holds the lease, and no primary serves; ${saidBy(instances)}`,
     "FailingOver",
   );
+}
+
+/** What a person can do when the data that came of an upgrade or a restore is lost, and that of before it is not. */
+function wayBack({ record, instances }: Observed): string | undefined {
+  const { before, systemId, upgrade } = record?.published ?? {};
+  if (!record || !before || instances.some(({ report }) => report?.systemId === systemId)) return undefined;
+  const left = instances.filter(({ report }) => report?.reason.startsWith(ofBefore));
+  if (left.length === 0) return undefined;
+  const namesOf = (some: readonly InstanceView[]) => some.map(({ name }) => name).join(", ");
+  const silent = namesOf(instances.filter(({ report }) => !report));
+  const done = isRestore(upgrade?.id ?? "") ? "restored" : "upgraded";
+  return [
+    `what was committed since ${before.at}, when the data was ${done}, is on no instance that answers`,
+    ...(silent === "" ? [] : [`bring back ${silent}, or make sure that they stay stopped`]),
+    `${namesOf(left)} still have the data of before; to serve that again, and lose what came after it, annotate the Database: ${annotations.approveReturn}=${newestEpoch(record, instances)}`,
+  ].join("; ");
 }
 
 /** What each does or waits for. */
@@ -227,10 +246,17 @@ export function conditionsOf(observed: Observed) {
         ? `every acknowledged commit is on ${newest.acks} of ${newest.members.join(", ")}`
         : isAsync
           ? "durability is async: a failover may lose the newest commits"
-          : "the loss of the primary now would need it back: too few replicas stream",
+          : unprotected(newest, object.spec.instances),
     },
     storageCondition(observed),
   ];
+}
+
+function unprotected(newest: Quorum | undefined, instances: number): string {
+  const { members: [alone] = [], acks } = newest ?? {};
+  return acks === 1 && instances > 1
+    ? `for now commits are on ${alone} alone, until a replica streams: its loss would lose them`
+    : "the loss of the primary now would need it back: too few replicas stream";
 }
 
 /** Commits are as safe as the spec asks for. */

@@ -39,6 +39,18 @@ const withPolicy = (policy: object, published: object = {}): LeaseRecord => ({
 
 test.each<[string, Partial<UpgradeView>, object]>([
   ["a minor version is no upgrade", { wanted: "15.9" }, { version: "15.9" }],
+  [
+    "data that was gone back to is run by what ran it before, and the upgrade has failed",
+    {
+      wanted: "17.1",
+      dataMajor: "15",
+      record: withPolicy(
+        { version: "17.1" },
+        { returnedTo: "15.4", upgrade: { id: "15-17", outcome: "Failed", message: "its data was lost" } },
+      ),
+    },
+    { version: "15.4", report: { phase: "Failed" } },
+  ],
   ["a new database has the version of its spec", { record: undefined }, { version: "17" }],
   [
     "one whose record is lost keeps the version of its data",

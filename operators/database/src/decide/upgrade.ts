@@ -127,7 +127,9 @@ export function planUpgrade(view: UpgradeView): UpgradePlan {
 function versionOfData({ wanted, running = wanted, record, dataMajor }: UpgradeView): string {
   const seen = majorPart(running) === majorPart(wanted) ? wanted : running;
   const known = record?.policy.version ?? seen;
-  return dataMajor === undefined || dataMajor === majorPart(known) ? known : versionTo(dataMajor, wanted);
+  if (dataMajor === undefined || dataMajor === majorPart(known)) return known;
+  const { returnedTo = "" } = record?.published ?? {};
+  return majorPart(returnedTo) === dataMajor ? returnedTo : versionTo(dataMajor, wanted);
 }
 
 /** The full version that the spec asks for, if it asks for this major one. */

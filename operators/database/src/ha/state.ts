@@ -19,6 +19,8 @@ export interface Policy {
   readonly switchover?: { readonly id: string; readonly to?: string };
   /** A person accepts loss for the failover out of this epoch, to this instance if one is named. */
   readonly approval?: { readonly epoch: number; readonly instance?: string };
+  /** A person accepts, in this epoch, that the data of before it was replaced is served again. */
+  readonly approvedReturn?: number;
   /** Instances stop and stay stopped. */
   readonly hibernate?: boolean;
   /** Nobody fails over and nobody is restarted. */
@@ -57,6 +59,8 @@ export interface Published {
   readonly timeline?: number;
   /** The epoch whose primary began the timeline. */
   readonly timelineEpoch?: number;
+  /** Who began the timeline. */
+  readonly timelineBy?: string;
   /** The epoch whose primary has promoted and published the timeline above: before, nobody can follow it. */
   readonly servingEpoch?: number;
   /** True once the primary's control file names the timeline: before, nobody can rewind to it. */
@@ -102,6 +106,19 @@ export interface Published {
   readonly restored?: NonNullable<Published["upgrade"]>;
   /** Ids of the restores in place that were carried out, oldest first: none is carried out twice. */
   readonly restores?: readonly string[];
+  /** What the data was when it was last replaced by that of another system: instances that were not cloned since have it still. */
+  readonly before?: Before;
+  /** What instances ran before the data was replaced that is gone: they have gone back to that. */
+  readonly returnedTo?: string;
+}
+
+/** What was published of data until it was replaced. */
+export interface Before
+  extends Pick<Published, "systemId" | "timeline" | "timelineEpoch" | "quorums" | "lsn" | "archived"> {
+  /** When it was replaced. */
+  readonly at: string;
+  /** What instances ran. */
+  readonly version?: string;
 }
 
 /** What the Lease holds, as read at one moment. */
@@ -200,12 +217,31 @@ export function pastRestores(
   };
 }
 
+/** What stays known of the data that is replaced by that of another system. */
+export function beforeOf(
+  { published, policy: { version } }: Pick<LeaseRecord, "published" | "policy">,
+  { systemId, at }: { readonly systemId: string; readonly at: string },
+): Pick<Published, "before"> {
+  const { systemId: was, timeline, timelineEpoch, quorums, lsn, archived } = published;
+  if (was === undefined || was === systemId) return {};
+  return {
+    before: {
+      ...{ systemId: was, quorums, at },
+      ...(timeline !== undefined && { timeline }),
+      ...(timelineEpoch !== undefined && { timelineEpoch }),
+      ...(lsn !== undefined && { lsn }),
+      ...(archived !== undefined && { archived }),
+      ...(version !== undefined && { version }),
+    },
+  };
+}
+
 /** What a restore in place is called among those who replace data. */
 export function restoreId(id: string): string {
   return `restore-${id}`;
 }
 
-function isRestore(id: string): boolean {
+export function isRestore(id: string): boolean {
   return id.startsWith(restoreId(""));
 }
 

@@ -79,8 +79,12 @@ export type Step =
   | { readonly step: "rewind"; readonly from: string }
   | { readonly step: "clone"; readonly from: string; readonly reason: string }
   | { readonly step: "campaign" }
+  | { readonly step: "goBack" }
   | { readonly step: "upgrade" }
   | { readonly step: "stop"; readonly how: "fast" | "kill"; readonly reason: string };
+
+/** How the reason begins of one that was not cloned since the data was replaced, while there is no primary. */
+export const ofBefore = "its data is that of before";
 
 const wait = (reason: string): Step => ({ step: "wait", reason });
 
@@ -234,7 +238,7 @@ function withoutPrimary(view: StepView, record: LeaseRecord): Step {
     return wait(`${policy.initialInstance} makes the database`);
   }
   if (!local.data) return wait("it has no data, and there is no primary to clone");
-  if (local.data.systemId !== published.systemId) return wait("its data belongs to another database");
+  if (local.data.systemId !== published.systemId) return withOtherData(view, record);
   const odd = mismatch(local);
   if (odd !== undefined) return wait(odd);
   if (local.server === "stopped") {
@@ -243,4 +247,15 @@ function withoutPrimary(view: StepView, record: LeaseRecord): Step {
   }
   // Who died is seen by all: let the one that is still being followed finish, if it is only slow.
   return lease === "dead" && local.receiving ? wait("the primary still sends") : { step: "campaign" };
+}
+
+/** Nobody acts as primary, and this instance was not cloned since the data was replaced. */
+function withOtherData({ local, lease }: StepView, { epoch, published, policy }: LeaseRecord): Step {
+  const { before } = published;
+  if (!before || before.systemId !== local.data?.systemId)
+    return wait("its data belongs to another database");
+  // Time is the only fence: commits since then wait for nobody.
+  const isOver = lease === "free" || lease === "expired";
+  if (isOver && policy.approvedReturn === epoch) return { step: "goBack" };
+  return wait(`${ofBefore} ${before.at}, and no primary has newer data that it could clone`);
 }

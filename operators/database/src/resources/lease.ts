@@ -20,6 +20,7 @@ export function policyFor(
   const notes = metadata.annotations ?? {};
   const wish = notes[annotations.switchover];
   const approval = approvalOf(notes[annotations.approveFailover]);
+  const back = notes[annotations.approveReturn] ?? "";
   const [to] = wish?.split("@") ?? [];
   const first = `${metadata.name}-0`;
   const found = record?.published.systemId === undefined ? existing.filter((name) => name !== first) : [];
@@ -33,6 +34,7 @@ export function policyFor(
     maximumLagBytes: Quantity.from(spec.failover.maximumLag).toNumber(),
     ...(wish !== undefined && { switchover: { id: wish, ...(to !== "any" && to !== undefined && { to }) } }),
     ...(approval && { approval }),
+    ...(/^[0-9]+$/.test(back) && { approvedReturn: Number(back) }),
     ...(spec.hibernate && { hibernate: true }),
     ...(spec.paused && { paused: true }),
     ...(spec.pooler && { pooler: true }),

@@ -15,6 +15,7 @@ import {
 } from "../decide/report.ts";
 import { planRestore, type RestorePlan, type RestoreView } from "../decide/restore-in-place.ts";
 import type { UpgradePlan } from "../decide/upgrade.ts";
+import type { Quorum } from "../ha/quorum.ts";
 import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
 import { type AgentAccess, observe, readRecord } from "../observe/observe.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
@@ -77,14 +78,18 @@ export async function runInstances(
   if ("missing" in trust) {
     return { obstacle: waiting(reasons.secretMissing, trust.missing, { recheckMs: patienceMs }) };
   }
+  const promised = promisedIn(record?.published.quorums);
+  const { before, returnedTo } = record?.published ?? {};
   const members = planMembers({
     database: database.name,
     wanted: object.spec.instances,
-    counted: record?.policy.instances ?? [],
+    // After a return those count that did before.
+    counted: [...(record?.policy.instances ?? []), ...(returnedTo === undefined ? [] : promised)],
     existing,
     primary: record?.holder || undefined,
     streaming: primary?.report?.standbys.map(({ name }) => name) ?? [],
-    promised: record?.published.quorums.flatMap(({ members: each }) => [...each]) ?? [],
+    // While nobody serves, those stay that may have the data of before it was replaced.
+    promised: [...promised, ...(primary ? [] : promisedIn(before?.quorums))],
     initialised: record?.published.systemId !== undefined,
   });
   const readiness = readinessOf(observed);
@@ -133,6 +138,10 @@ export async function runInstances(
     }
   }
   return { observed, record, primary, access, plan, restoring, readiness, reports, authority: trust.bundle };
+}
+
+function promisedIn(quorums: readonly Quorum[] = []): string[] {
+  return quorums.flatMap(({ members }) => [...members]);
 }
 
 /** Whether what an instance stores lies there: its pod may be made from an older spec. */

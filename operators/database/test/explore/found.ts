@@ -146,6 +146,14 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "agents: the API server is gone", forMs: 129_900, with: { how: "refused" } },
     ],
   },
+  "the claim of the upgraded primary is deleted before a replica is cloned": {
+    beginning: "three instances",
+    seed: 500_001_182,
+    steps: [
+      { atMs: 0, do: "edit: a newer major version", with: { version: "17.1" } },
+      { atMs: 13_000, do: "volume: destroyed", with: { which: 0.052, how: "claim deleted" } },
+    ],
+  },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,

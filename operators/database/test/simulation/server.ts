@@ -59,6 +59,8 @@ export interface Data {
   timeline: number;
   /** Negative while the data is not whole. */
   timelineEpoch: number;
+  /** From whom it has a timeline that nobody told it of. */
+  unread?: string | undefined;
   kind: "primary" | "standby";
   /** What wrote it, where there are several versions. */
   readonly major?: string | undefined;
@@ -241,8 +243,11 @@ export class SimulatedServer implements Engine {
     if (data.log.length >= server.forkPosition && data.timeline !== server.data.timeline) {
       data.timeline = server.data.timeline;
       // Whose timeline it is stands nowhere in the log: only what was said of it before is known.
-      const { timeline, timelineEpoch } = this.upstream ?? {};
-      data.timelineEpoch = timeline === data.timeline ? (timelineEpoch ?? -1) : -1;
+      const { timeline, timelineEpoch = -1, name = "" } = this.upstream ?? {};
+      const isTold = timeline === data.timeline;
+      const wasKnown = data.timelineEpoch >= 0 || data.unread === name;
+      data.unread = !isTold && wasKnown ? name : undefined;
+      data.timelineEpoch = isTold ? timelineEpoch : -1;
     }
     this.isReceiving = true;
     return true;
@@ -373,6 +378,14 @@ export class SimulatedServer implements Engine {
     this.isReceiving = false;
   }
 
+  async recognise({ name, timeline, timelineEpoch }: Upstream): Promise<void> {
+    await this.#take(1);
+    const { data } = this;
+    if (data?.timelineEpoch !== -1 || data.unread !== name || data.timeline !== timeline) return;
+    data.timelineEpoch = timelineEpoch;
+    data.unread = undefined;
+  }
+
   async promote(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void> {
     await this.#take(20);
     if (!this.isRunning || !this.data) throw new Error("PostgreSQL does not run");
@@ -413,6 +426,7 @@ export class SimulatedServer implements Engine {
     const { data } = this;
     if (!data) throw new Error("there is no data");
     data.timelineEpoch = -1;
+    data.unread = undefined;
     data.kind = "primary";
     await this.#take(500);
     const source = this.#source(from);
@@ -443,7 +457,7 @@ export class SimulatedServer implements Engine {
     if (!found || found.isFrozen || !found.server.isPrimary) return undefined;
     const { data } = found.server;
     if (!data || !this.#world.canTalk(this.#pod.name, name)) return undefined;
-    return { ...data, timelineEpoch: data.timeline === timeline ? timelineEpoch : -1 };
+    return { ...data, unread: undefined, timelineEpoch: data.timeline === timeline ? timelineEpoch : -1 };
   }
 
   /** What is there now is kept for undo. What cannot be had leaves it as it was. */
