@@ -436,4 +436,17 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 4900, do: "edit: deleted", with: { propagation: "Background", onDelete: "Retain" } },
     ],
   },
+  "the store is wiped after the last snapshot was proven: nobody has the data any more": {
+    beginning: "two replicas",
+    seed: 500000019,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+      { atMs: 3000, do: "API: stale cache", forMs: 46100, with: { resource: 0.484 } },
+      { atMs: 5000, do: "volume: destroyed", with: { which: 0.949, how: "wiped" } },
+    ],
+  },
 };
