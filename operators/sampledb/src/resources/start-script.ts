@@ -2,6 +2,13 @@
 import { nowhere } from "../engine/redis.ts";
 import { paths, systemUsers } from "./settings.ts";
 
+/** What lies on a volume beside its data. */
+export const volumeState = {
+  directory: ".keelson",
+  /** Names the data that a restore has set aside, until it has put another in its place. */
+  unfinished: "unfinished-restore",
+} as const;
+
 /** Before a server starts it puts its data aside, if another version wrote it, which may be a newer one. */
 export interface VolumePlan {
   /** What the data is called from then on. */
@@ -17,13 +24,26 @@ export function planText({ aside }: VolumePlan): string {
   return `${aside}\n`;
 }
 
-/** The version is written last: a start that was cut short begins again. */
+/**
+ * Data that a restore set aside, and nothing put in its place, is put back: nobody fills the volume while a server starts
+ * on it. The version is written last: a start that was cut short begins again.
+ */
 export const startScript = `#!/bin/sh
 set -eu
 cd ${paths.data}
 aof=appendonlydir
-state=.keelson
+state=${volumeState.directory}
 mkdir -p $state
+unfinished=$state/${volumeState.unfinished}
+if [ -s $unfinished ]; then
+  read -r aside < $unfinished
+  if [ ! -d $aof ] && [ -d "$state/$aside" ]; then
+    echo "a restore was cut short: the data that it had set aside is put back"
+    mv "$state/$aside" $aof
+    sync
+  fi
+  rm $unfinished
+fi
 version="$(redis-server --version)"
 version="\${version#*v=}"
 version="\${version%% *}"
