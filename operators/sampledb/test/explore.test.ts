@@ -160,6 +160,38 @@ test("a database that lost its status is deleted with a last snapshot all the sa
   expect(trace.map(({ text }) => text)).toContain("Done");
 });
 
+test("nobody writes after the last snapshot, however long the operator is away", {
+  timeout: 120_000,
+}, async () => {
+  const write = (world: RedisWorld) => {
+    const [server] = [...world.application.servers].filter(({ role }) => role === "primary");
+    return server && world.application.write(server, "late", "1");
+  };
+  const away = (isAway: boolean) => (world: RedisWorld) => {
+    for (const manager of world.simulation.cluster.managers) isAway ? manager.pause() : manager.resume();
+  };
+  await scenario("a replica", [
+    [
+      1_000,
+      async (world) => {
+        await change(world, { onDelete: "Snapshot" });
+        world.application.taskMs = 30_000;
+        world.notes.set("leaves", "Snapshot");
+        await world.client.kind(SampleDB).delete(ref);
+      },
+    ],
+    [5_000, away(true)],
+    [
+      55_000,
+      (world) => {
+        expect(world.application.servers.size).toBe(2);
+        expect(write(world)).toBeUndefined();
+      },
+    ],
+    [56_000, away(false)],
+  ]);
+});
+
 test("a reference that a person took off one Service keeps nothing else, though the status is lost too", {
   timeout: 120_000,
 }, async () => {
