@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BackupArchive, BackupError, openStore } from "@keelson/kit";
-import { volumeState } from "../resources/start-script.ts";
 import { archiveFormat, type RedisManifest } from "./manifest.ts";
-import type { AgentTask } from "./task.ts";
+import { type AgentTask, volumeState } from "./task.ts";
 
 type Task = Extract<AgentTask, { do: "restore" }>;
 

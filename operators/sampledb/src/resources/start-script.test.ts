@@ -5,8 +5,9 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { volumeState } from "../agent/task.ts";
 import { paths, systemUsers } from "./settings.ts";
-import { livenessScript, planKey, planText, startScript, volumeState } from "./start-script.ts";
+import { livenessScript, planKey, planText, startScript } from "./start-script.ts";
 
 let home = "";
 const inHome = (path: string) => join(home, path);

@@ -1,13 +1,7 @@
 /** What the container of a server runs: it prepares the volume as the operator asked, and becomes redis-server. */
+import { volumeState } from "../agent/task.ts";
 import { nowhere } from "../engine/redis.ts";
 import { paths, systemUsers } from "./settings.ts";
-
-/** What lies on a volume beside its data. */
-export const volumeState = {
-  directory: ".keelson",
-  /** Names the data that a restore has set aside, until it has put another in its place. */
-  unfinished: "unfinished-restore",
-} as const;
 
 /** Before a server starts it puts its data aside, if another version wrote it, which may be a newer one. */
 export interface VolumePlan {
