@@ -67,7 +67,6 @@ describe("claims that are deleted while their pods run", { timeout }, () => {
         healed,
       );
   });
-
 });
 
 describe("a rollout", { timeout }, () => {
@@ -125,13 +124,16 @@ describe("a rollout", { timeout }, () => {
       [
         [0, spec({ version: "3.6.16" })],
         [7_500, destroy("example-1")],
-        ...Array.from({ length: 30 }, (_, second): Happening => [
-          16_000 + second * 1_000,
-          (world) => {
-            const ready = statusOf(world)?.members?.filter((each) => each.ready).length ?? 0;
-            if (statusOf(world)?.rollout) served = Math.min(served, ready);
-          },
-        ]),
+        ...Array.from(
+          { length: 30 },
+          (_, second): Happening => [
+            16_000 + second * 1_000,
+            (world) => {
+              const ready = statusOf(world)?.members?.filter((each) => each.ready).length ?? 0;
+              if (statusOf(world)?.rollout) served = Math.min(served, ready);
+            },
+          ],
+        ),
       ],
       healed,
     );

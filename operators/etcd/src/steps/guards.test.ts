@@ -40,7 +40,9 @@ function stepOf(given: Given) {
     },
   };
   const etcd = { remove: async (id: string) => void calls.push(`remove ${id}`) };
-  const members = [{ record: { name: "c-1" }, pod: { ready: observedReady }, claim: { deleting: observedDeleting } }];
+  const members = [
+    { record: { name: "c-1" }, pod: { ready: observedReady }, claim: { deleting: observedDeleting } },
+  ];
   const step = {
     ctx,
     cluster: { metadata: { name: "c", namespace: "default", uid: "u" }, spec: {} },

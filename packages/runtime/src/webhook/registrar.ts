@@ -1,6 +1,13 @@
 /** Writes the authority of the webhooks into the objects that register them, whenever it is not there. */
 import type { Client } from "@keelson/client";
-import { type AnyKind, type Clock, groupKind, type JsonObject, type JsonValue, type Stored } from "@keelson/core";
+import {
+  type AnyKind,
+  type Clock,
+  groupKind,
+  type JsonObject,
+  type JsonValue,
+  type Stored,
+} from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
 import type { Resource } from "@keelson/schema";
 import type { Logger } from "../log/logger.ts";
