@@ -674,4 +674,17 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 200, do: "edit: hibernated", forMs: 90000 },
     ],
   },
+  "a voter is added by hand while the operator reaches no pod": {
+    beginning: "two members",
+    seed: 510000074,
+    steps: [
+      {
+        atMs: 0,
+        do: "line: operator to a pod",
+        forMs: 129400,
+        with: { how: "dropped", which: 0.566, all: true },
+      },
+      { atMs: 0, do: "etcd: a voter is added by hand", forMs: 77900 },
+    ],
+  },
 };

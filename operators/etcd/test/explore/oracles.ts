@@ -1,5 +1,5 @@
 /** What must hold for an EtcdCluster, beside what must hold for anything. */
-import type { Oracle, World } from "@keelson/testing";
+import { type Oracle, operatorName, type World } from "@keelson/testing";
 import type { EtcdClusterObject } from "../../src/api/cluster.ts";
 import { reasons } from "../../src/api/conditions.ts";
 import { majority } from "../../src/engine/quorum.ts";
@@ -159,10 +159,14 @@ const strangersAreTold: EtcdOracle = {
   name: "members that the operator did not make are reported",
   eventually: {
     withinMs: 60_000,
-    check: ({ application, primary }) => {
+    check: ({ application, primary, simulation: { network } }) => {
       if (application.groups.size === 0 || !primary) return undefined;
       const { group } = application;
       if (!group.leader) return undefined;
+      // Who reaches no member cannot know.
+      const serving = [...application.processes].filter((each) => each.running() && group.served(each));
+      const isOpen = ({ name }: SimProcess) => !network.between(operatorName, name);
+      if (!serving.some(isOpen)) return undefined;
       const status = primary.status as EtcdClusterObject["status"];
       const known = new Set((status?.members ?? []).map(({ id }) => id));
       const stranger = [...group.members().values()].find(
