@@ -74,7 +74,7 @@ export function noSpace(o: Observed): Decision | undefined {
   // It may raise the alarm again as long as it is not defragmented.
   const left = silent.length === 0 ? "" : `; ${namesOf(silent)} follows when it answers`;
   const message = `etcd is out of space; old revisions are dropped${left}`;
-  return { do: "makeSpace", members, alarms: raised, quota, reason, message };
+  return { do: "makeSpace", members, revision: newest, alarms: raised, quota, reason, message };
 }
 
 /** Nine tenths: below that it is worth accepting writes again. */
