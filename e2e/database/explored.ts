@@ -1,6 +1,7 @@
 /** The Database operator as `npm run explore -- --operator database --real` plays it: on real PostgreSQL servers. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Database, DatabaseBackup } from "@keelson/database-operator";
 import { atFraction, type Primary } from "@keelson/testing";
 import { PersistentVolumeClaim } from "keelson/kinds";
@@ -86,6 +87,16 @@ const mechanisms: Mechanisms = {
       return async () => await change(scene, { version: before });
     },
   },
+  // It has to be taken back before the scenario is over.
+  "edit: changed and taken back": {
+    begin: async (scene, { instances, afterMs }) => {
+      const before = specOf(scene.primary)?.instances;
+      await change(scene, { instances });
+      await sleep(Number(afterMs));
+      await change(scene, { instances: before });
+      return undefined;
+    },
+  },
   "edit: a newer major version": {
     begin: async (scene) => {
       await change(scene, { version: versions.next });
@@ -130,11 +141,16 @@ export const real: RealSubject = {
     const told = missingInStatus(scene);
     if (told !== undefined || !scene.primary) return told;
     const { name } = scene.subject.ref;
-    const { instances = 0, durability } = specOf(scene.primary) ?? {};
+    const { instances = 0, durability, backup } = specOf(scene.primary) ?? {};
     if (worldOf(scene).instances(name, scene.namespace).length !== instances)
       return "pods are made or removed";
+    const claims = scene.owned("persistentvolumeclaims").map(({ metadata }) => metadata.name);
+    if (claims.filter((claim) => new RegExp(`^${name}-[0-9]+$`).test(claim)).length > instances)
+      return "the claim of an instance is removed";
     const isAlone = instances === 1 || durability === "async";
     if (!isAlone && scene.condition("Protected")?.status !== "True") return "commits are not protected yet";
+    // What was asked for waits until a person gives the Database a store again.
+    if (!backup) return undefined;
     const { items } = await scene.client.kind(DatabaseBackup).list({ namespace: scene.namespace });
     const waiting = items.find(({ status }) => !/^(Done|Failed)$/.test(status?.phase ?? ""));
     return waiting && `DatabaseBackup ${waiting.metadata.name} is not done`;

@@ -14,7 +14,7 @@ import { narrator } from "../promises/promises.ts";
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { rejoining } from "./rejoining.ts";
-import { type Run, readResults, recordRuns, writeReport } from "./results.ts";
+import { isCurrent, type Run, readResults, recordRuns, writeReport } from "./results.ts";
 import { type Bench, scenarios as faults, type Scenario } from "./scenarios.ts";
 import { upgrades } from "./upgrades.ts";
 import { World } from "./world.ts";
@@ -59,9 +59,11 @@ if (chosen.some(({ spec }) => spec === undefined)) {
   say(`three instances are ready after ${((performance.now() - created) / 1_000).toFixed(1)} s`);
 }
 for (const scenario of chosen) {
-  const before = values.resume ? (results.rows[scenario.id] ?? []) : [];
+  const recorded = values.resume ? (results.rows[scenario.id] ?? []) : [];
   const wanted = values.runs ?? scenario.runs;
-  const runs: Run[] = [...before];
+  const runs = recorded.filter(({ commit: of }) => isCurrent(of));
+  // Each run takes the place of one of an earlier operator.
+  const older = recorded.filter(({ commit: of }) => !isCurrent(of));
   while (runs.length < wanted) {
     const run = await measure(scenario).catch((error: unknown) => {
       say(`${scenario.id} did not begin: ${(error as Error).message}`);
@@ -69,7 +71,8 @@ for (const scenario of chosen) {
     });
     if (!run) break;
     runs.push(run);
-    await recordRuns(controlPlane, { row: scenario.id, runs, machine });
+    const left = older.slice(Math.max(0, older.length + runs.length - wanted));
+    await recordRuns(controlPlane, { row: scenario.id, runs: [...left, ...runs], machine });
     await writeReport(scenarios);
     missed += run.missed.length;
     say(

@@ -129,7 +129,7 @@ function line({ fault, goal }: Scenario, runs: readonly Run[]): string[] {
 const known = new Map<string, boolean>();
 
 /** Whether the operator is what it was at that commit. */
-function isCurrent(commit = ""): boolean {
+export function isCurrent(commit = ""): boolean {
   const found = known.get(commit);
   if (found !== undefined) return found;
   const args = ["diff", "--quiet", commit, "--", "operators/database/src", ":!*.test.ts"];

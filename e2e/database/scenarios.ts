@@ -41,7 +41,7 @@ export interface Scenario {
 const ref = (name: string) => ({ namespace, name });
 
 const primaryFault = (
-  options: Pick<Scenario, "id" | "fault" | "runs" | "gapMs"> & {
+  options: Pick<Scenario, "id" | "fault" | "runs" | "gapMs" | "prepare"> & {
     readonly breaks: (world: World, primary: string) => Promise<(() => Promise<void>) | undefined>;
     readonly goal?: string;
   },
@@ -52,6 +52,18 @@ const primaryFault = (
   run: async ({ world, name }) => await options.breaks(world, await world.primary(name)),
 });
 
+/** A container that ends again within minutes waits for the kubelet's back-off: what restarted gets a new pod. */
+const replaceRestarted: Scenario["prepare"] = async ({ world, name }) => {
+  const primary = await world.primary(name);
+  const hasRestarted = (instance: string) =>
+    (world.pod(instance)?.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0;
+  for (const instance of world.instances(name)) {
+    if (instance.name === primary || !hasRestarted(instance.name)) continue;
+    await world.deletePod(instance.name, { force: true });
+    await eventually(`${instance.name} has a new pod`, 60_000, async () => !hasRestarted(instance.name));
+  }
+  await world.whenReady(name, 120_000);
+};
 const kill = async (world: World, primary: string) => {
   await world.inject({ kind: "kill", pod: ref(primary) });
   return undefined;
@@ -95,6 +107,7 @@ const killed = primaryFault({
   fault: "primary's container killed",
   runs: 30,
   gapMs: 8_000,
+  prepare: replaceRestarted,
   breaks: kill,
 });
 const deleted = primaryFault({

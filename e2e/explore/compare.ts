@@ -60,24 +60,28 @@ export async function compareWorlds(
   real: RealSubject,
   options: CompareOptions,
 ): Promise<readonly Compared[]> {
-  const { runs, minutes = Number.POSITIVE_INFINITY, parallel = 1, say } = options;
+  const { minutes = Number.POSITIVE_INFINITY, parallel = 1, say } = options;
   const commit = execFileSync("git", ["rev-parse", "--short=8", "HEAD"], { encoding: "utf8" }).trim();
   const untilMs = performance.now() + minutes * 60_000;
   const compared: Compared[] = [];
   await using cluster = await real.start(say);
-  const scenarios = new Scenarios(real, options);
-  while (compared.length < runs && performance.now() < untilMs) {
-    const together = await scenarios.next(Math.min(parallel, runs - compared.length));
-    const playing = together.map(async (each) => {
-      const { result, trace } = await compareOne(real, cluster, each, commit);
-      compared.push(result);
-      keep(name, result);
-      tell(result, trace, say);
-    });
-    await Promise.all(playing);
-    // A pod that went while it was cut off has left its cut behind.
-    await cluster.inject({ kind: "mend" });
+  // Before any clients write: they share the processor with it, and their times are measured.
+  const simulated = await simulateSome(real, options);
+  const play = async (each: Simulated) => {
+    const { result, trace } = await compareOne(real, cluster, each, commit);
+    compared.push(result);
+    keep(name, result);
+    tell(result, trace, say);
+  };
+  const isAlone = ({ plan }: Simulated) => real.isAlone?.(plan) === true;
+  const playing = new Set<Promise<void>>();
+  for (const each of [...simulated.filter((one) => !isAlone(one)), ...simulated.filter(isAlone)]) {
+    while (playing.size >= (isAlone(each) ? 1 : parallel)) await Promise.race(playing);
+    if (performance.now() > untilMs) break;
+    const played = play(each).finally(() => playing.delete(played));
+    playing.add(played);
   }
+  await Promise.all(playing);
   return compared;
 }
 
@@ -85,45 +89,18 @@ const beginningsOf = (subject: AnySubject) => new Beginnings(subject);
 type AnyBeginnings = ReturnType<typeof beginningsOf>;
 
 /** Scenarios from one seed on, as they go in virtual time. */
-class Scenarios {
-  readonly #real: RealSubject;
-  readonly #say: CompareOptions["say"];
-  readonly #beginnings: AnyBeginnings;
-  #seed: number;
-  /** One that has to be alone, and waits for its turn. */
-  #waiting: Simulated | undefined;
-
-  constructor(real: RealSubject, { seed, say }: CompareOptions) {
-    this.#real = real;
-    this.#say = say;
-    this.#beginnings = beginningsOf(real.subject);
-    this.#seed = seed;
+async function simulateSome(
+  real: RealSubject,
+  { runs, seed: first, say }: CompareOptions,
+): Promise<readonly Simulated[]> {
+  const beginnings = beginningsOf(real.subject);
+  const found: Simulated[] = [];
+  for (let seed = first; found.length < runs; seed++) {
+    const simulated = await simulate(real, beginnings, seed);
+    if (typeof simulated !== "string") found.push(simulated);
+    else say(`seed ${seed} is left out: ${simulated}`);
   }
-
-  /** At least one, and at most so many that do not get in each other's way. */
-  async next(most: number): Promise<readonly Simulated[]> {
-    const found: Simulated[] = [];
-    while (found.length < most) {
-      const simulated = this.#waiting ?? (await this.#simulated());
-      this.#waiting = undefined;
-      if (this.#real.isAlone?.(simulated.plan) !== true) found.push(simulated);
-      else if (found.length === 0) return [simulated];
-      else {
-        this.#waiting = simulated;
-        break;
-      }
-    }
-    return found;
-  }
-
-  async #simulated(): Promise<Simulated> {
-    for (;;) {
-      const seed = this.#seed++;
-      const simulated = await simulate(this.#real, this.#beginnings, seed);
-      if (typeof simulated !== "string") return simulated;
-      this.#say(`seed ${seed} is left out: ${simulated}`);
-    }
-  }
+  return found;
 }
 
 async function compareOne(

@@ -3,15 +3,25 @@ import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, ref, select, waiting } from "keelson";
 import { Pod, Secret } from "keelson/kinds";
 import type { BackupJob } from "./agent/backups.ts";
+import type { BackupRequest } from "./agent/handlers.ts";
 import { agentPort, call as callAgent } from "./agent/wire.ts";
 import { DatabaseBackup, type DatabaseBackupObject } from "./api/backup.ts";
 import { Database } from "./api/database.ts";
 import type { DatabaseOptions } from "./reconcile.ts";
 import { agentSecret, databaseName } from "./resources/names.ts";
+import { hasStore } from "./resources/pod.ts";
 import { nameInStore, storeOf } from "./resources/store.ts";
 
 const attemptsAllowed = 3;
 const lookAgainMs = 1_000;
+/** What is told of what an agent says. One that has failed is tried again. */
+const phases = {
+  Waiting: "Pending",
+  Running: "Running",
+  Verifying: "Verifying",
+  Done: "Done",
+  Failed: "Running",
+} as const satisfies Record<BackupJob["phase"], string>;
 
 export function backupController({ call = callAgent }: Pick<DatabaseOptions, "call"> = {}): Controller {
   return controller(DatabaseBackup, {
@@ -46,24 +56,23 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
         });
         return waiting("StoreMissing", `Database ${spec.database} does not exist or has no spec.backup`);
       }
-      const members = database.status?.members ?? [];
+      const storing = new Map(
+        ctx.read.pods.filter((pod) => hasStore(pod, place)).map(({ metadata: { name, uid } }) => [name, uid]),
+      );
+      const fit = (database.status?.members ?? []).filter(
+        ({ name, role, ready }) =>
+          ready && (spec.source === "any" || role === "Primary") && storing.has(name),
+      );
       // A replica that streams spares the primary the work.
+      const chosen = fit.find(({ role }) => role === "Replica") ?? fit[0];
       const source =
-        status.instance ??
-        (spec.source === "primary"
-          ? members.find(({ role, ready }) => role === "Primary" && ready)
-          : (members.find(({ role, ready }) => role === "Replica" && ready) ??
-            members.find(({ ready }) => ready))
-        )?.name;
+        status.instance !== undefined && storing.has(status.instance) ? status.instance : chosen?.name;
       const key = secret?.data?.["key"];
-      if (
-        uid === undefined ||
-        source === undefined ||
-        key === undefined ||
-        !ctx.read.pods.some((pod) => pod.metadata.name === source)
-      ) {
-        ctx.setStatus({ ...status, phase: "Pending", message: "no instance is ready" });
-        return waiting("NoInstance", "no instance is ready to be copied", { recheckMs: 5_000 });
+      if (uid === undefined || source === undefined || key === undefined) {
+        const message = `no instance of ${spec.database} is ready and has the store of spec.backup`;
+        const { instance: _, ...rest } = status;
+        ctx.setStatus({ ...rest, phase: "Pending", message });
+        return waiting("NoInstance", message, { recheckMs: 5_000 });
       }
       const attempts = status.attempts ?? 0;
       const location = { ...place, name: nameInStore(backup) };
@@ -75,7 +84,11 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
             host: link.host,
             port: link.port,
             path,
-            body: { name: location.name, uid: metadata.uid },
+            body: {
+              name: location.name,
+              uid: metadata.uid,
+              pod: storing.get(source),
+            } satisfies BackupRequest,
             key: Buffer.from(Buffer.from(key, "base64").toString(), "base64"),
             timeoutMs: 5_000,
           });
@@ -87,15 +100,17 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
           return fail("BackupFailed", known.message);
         }
         const isNew = known === null || isOver;
+        if (isNew && !fit.some(({ name }) => name === source))
+          throw new Error(`${source} is not ready to be copied`);
         const job = isNew ? await ask<BackupJob>("/backup") : known;
         const { manifest } = job;
         ctx.setStatus({
           ...status,
-          phase: job.phase === "Failed" ? "Running" : job.phase,
+          phase: phases[job.phase],
           instance: source,
           location,
           message: job.message,
-          attempts: attempts + (isNew ? 1 : 0),
+          attempts: attempts + (isNew && job.phase !== "Waiting" ? 1 : 0),
           startedAt: manifest?.startedAt ?? status.startedAt ?? new Date(ctx.clock.now()).toISOString(),
           ...(manifest && {
             sizeBytes: manifest.sizeBytes,

@@ -1,21 +1,23 @@
 /** A Database from beginning to end: gather, decide, act. Safety is the agents' business; this is policy. */
+import { isDeepStrictEqual } from "node:util";
 import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
 import { type AgentCall, call as callAgent } from "./agent/wire.ts";
 import { reasons } from "./api/conditions.ts";
 import { Database, type DatabaseObject } from "./api/database.ts";
 import { annotations } from "./api/names.ts";
-import { type Readiness, statusOf, upToDate } from "./decide/report.ts";
+import { isReady, type Readiness, statusOf, upToDate } from "./decide/report.ts";
 import { dataUidOf } from "./ha/state.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { operatorImage } from "./resources/agent-image.ts";
 import { type DatabaseContext, owns, reads, writes } from "./resources/declaration.ts";
-import { unsettable } from "./resources/parameters.ts";
+import { databaseName } from "./resources/names.ts";
+import { settable, unsettable } from "./resources/parameters.ts";
 import { storeOf } from "./resources/store.ts";
 import { finalize } from "./steps/deletion.ts";
 import { keepPooler } from "./steps/pooler.ts";
 import { rollOut } from "./steps/rollout.ts";
-import { type Pass, runInstances } from "./steps/run.ts";
+import { type Pass, runInstances, storesIn } from "./steps/run.ts";
 import { keepSchedule } from "./steps/schedule.ts";
 import { applySql } from "./steps/sql.ts";
 import { protectVolumes } from "./steps/volumes.ts";
@@ -84,7 +86,7 @@ const readyCondition = ({ ready }: Readiness) => ({ type: "Ready", status: ready
 async function serveApplications(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  { primary, access, record, authority }: Pass,
+  { observed, primary, access, record, authority }: Pass,
   agentImage: string,
 ): Promise<Outcome | undefined> {
   if (primary && access) {
@@ -106,7 +108,10 @@ async function serveApplications(
   }
   if (!object.spec.backup) return undefined;
   const place = storeOf(object, dataUidOf(record, object));
-  const lastScheduled = await keepSchedule(object, ctx, { instance: primary?.name, access, place });
+  const instance = observed.instances.find(
+    (each) => isReady(each) && storesIn(ctx, databaseName(object), { name: each.name, place }),
+  );
+  const lastScheduled = await keepSchedule(object, ctx, { instance: instance?.name, access, place });
   if (lastScheduled !== undefined) ctx.setStatus({ lastScheduled });
   return undefined;
 }
@@ -119,14 +124,6 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
   const { report: restore } = pass.restoring;
   if (restore?.phase === "Restoring") return waiting(reasons.restoring, restore.message, soon);
   if (!readiness.ready) return waiting(readiness.reason, readiness.message, soon);
-  if (restore?.phase === "Failed") return waiting(reasons.restoreFailed, restore.message, { recheckMs });
-  if (restore && restore.phase !== "Done") return waiting(reasons.restoring, restore.message, soon);
-  if (plan.refused !== undefined) return waiting(reasons.downgradeRefused, plan.refused, { recheckMs });
-  if (upgrade?.phase === "Failed") {
-    const advice = `set spec.version to ${upgrade.from}, or annotate the Database with another ${annotations.retryUpgrade} to try again`;
-    return waiting(reasons.upgradeFailed, `${upgrade.message}; ${advice}`, { recheckMs });
-  }
-  if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
   const [unset] = unsettable(object.spec);
   if (unset) {
     const message = `spec.parameters has ${unset[0]}, which does not count: ${unset[1]}`;
@@ -137,9 +134,26 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
     const message = `PostgreSQL refuses spec.parameters, and keeps those of before: ${problem.report?.settingsProblem}`;
     return waiting(reasons.settingsRefused, message, { recheckMs });
   }
+  // What an upgrade or a restore waits for may need the pods of the newest spec: a backup, for one, its store.
   const rollout = object.spec.paused
     ? undefined
     : await rollOut(observed, ctx, { version: plan.version, access: pass.access });
   if (rollout !== undefined) return waiting(reasons.rollingOut, rollout, soon);
+  if (restore?.phase === "Failed") return waiting(reasons.restoreFailed, restore.message, { recheckMs });
+  if (restore && restore.phase !== "Done") return waiting(reasons.restoring, restore.message, soon);
+  if (plan.refused !== undefined) return waiting(reasons.downgradeRefused, plan.refused, { recheckMs });
+  if (upgrade?.phase === "Failed") {
+    const advice = `set spec.version to ${upgrade.from}, or annotate the Database with another ${annotations.retryUpgrade} to try again`;
+    return waiting(reasons.upgradeFailed, `${upgrade.message}; ${advice}`, { recheckMs });
+  }
+  if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
+  const settings = settable(object.spec);
+  const behind = observed.instances.find(
+    ({ report: said }) => said?.settings !== undefined && !isDeepStrictEqual(said.settings, settings),
+  );
+  if (behind) {
+    const message = `${behind.name}: it has not taken spec.parameters yet`;
+    return waiting(reasons.rollingOut, message, soon);
+  }
   return done({ recheckMs });
 }

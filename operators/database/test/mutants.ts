@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "return members.length - acks + 1;",
     to: "return acks - acks + 1;",
-    seed: 27,
+    seed: 32,
   },
   {
     name: "the longest log wins, whatever its epoch",
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#promisedUntilMs = nowMs + this.#timings.leaseMs;",
     to: "this.#promisedUntilMs = nowMs;",
     durability: "async",
-    seed: 50,
+    seed: 63,
   },
   {
     name: "the lease is taken although another changed it since",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
     from: "if (String(this.#version) !== version) throw",
     to: "if (String(this.#version) === version + 1) throw",
     durability: "async",
-    seed: 8,
+    seed: 51,
   },
   {
     name: "a Lease that is older than what the volume knows is believed",

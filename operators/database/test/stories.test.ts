@@ -10,3 +10,8 @@ test.each(Array.from({ length: 12 }, (_, seed) => seed + 1))(
     expect(acknowledged).toBeGreaterThan(100);
   },
 );
+
+test("a primary whose Lease is lost while its server starts does not serve (80053)", async () => {
+  const { violations } = await explore({ seed: 80_053 });
+  expect(violations).toEqual([]);
+});

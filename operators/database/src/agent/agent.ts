@@ -3,17 +3,12 @@
 import { formatLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
 import { type Vote, votesNeeded } from "../ha/quorum.ts";
-import {
-  knowledgeOf,
-  type LeaseRecord,
-  type Published,
-  pastRestores,
-  pendingUpgrade,
-  type Upgrade,
-} from "../ha/state.ts";
+import { knowledgeOf, type LeaseRecord, type Published, pendingUpgrade } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
 import { standbyNames, targetQuorum } from "../ha/sync.ts";
+import { Announcing } from "./announcing.ts";
 import { Campaign } from "./campaign.ts";
+import { DataReplacement } from "./data-replacement.ts";
 import { Isolation } from "./isolation.ts";
 import { Keeper, type KeeperOptions } from "./keeper.ts";
 import { othersIn } from "./others.ts";
@@ -41,8 +36,6 @@ export interface AgentOptions extends KeeperOptions {
 
 /** How long a switchover waits for a standby that is fit. */
 const wishMs = 30_000;
-const pointEveryMs = 3_000;
-const labelEveryMs = 5_000;
 /** After so many starts in a row that failed, a primary leaves it to others. */
 const startAttempts = 4;
 
@@ -64,6 +57,8 @@ export class Agent {
   readonly #promises: Promises;
   readonly #isolation: Isolation;
   readonly #recovery: RecordRecovery;
+  readonly #announcing: Announcing;
+  readonly #replacement: DataReplacement;
   #local: Local;
   #hasLooked = false;
   #vote: Vote | undefined;
@@ -74,14 +69,11 @@ export class Agent {
   #engineTurn: Promise<unknown> = Promise.resolve();
   #primary: PeerStatus | undefined;
   #replication: Replication | undefined;
-  /** When the pods were last given their labels, in this primaryship. */
-  #labelledAtMs = Number.NEGATIVE_INFINITY;
   #parameters = "";
   #floors: Readonly<{ [name: string]: string }> = {};
   #failedStarts = 0;
   /** So many starts in a row must fail before data is replaced. More after each time that it did not help. */
   #startPatience = startAttempts;
-  #pointed: { readonly epoch: number; readonly atMs: number } | undefined;
   #wish: { readonly id: string; readonly sinceMs: number } | undefined;
 
   constructor(options: AgentOptions) {
@@ -94,6 +86,16 @@ export class Agent {
     this.#promises = new Promises({ ...options, keeper: this.keeper });
     this.#isolation = new Isolation({ ...options, keeper: this.keeper });
     this.#recovery = new RecordRecovery({ ...options, keeper: this.keeper });
+    this.#announcing = new Announcing(options);
+    this.#replacement = new DataReplacement({
+      ...options,
+      keeper: this.keeper,
+      long: async (work) => await this.#long(work),
+      inspect: async () => {
+        this.#local = await options.engine.inspect();
+        return this.#local;
+      },
+    });
     // Nothing is awaited here: the server is ended before anything else is done.
     this.keeper.onLost = () => {
       if (this.#local.inRecovery === false) void this.#options.engine.stop("kill").catch(() => undefined);
@@ -221,26 +223,20 @@ export class Agent {
       this.#vote =
         this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
       if ((await this.#leavesFullVolume()) || (await this.#endsSilent())) return undefined;
-      const step = nextStep({
-        uid: this.me.uid,
-        local: this.#local,
-        record: this.record,
-        lease: this.keeper.lease,
-        holding: this.keeper.isHolding,
-        frozen: this.keeper.isFrozen,
-        primaryServes: this.#primary?.role === "primary" && this.#primary.serving,
-        startsInVain: this.#failedStarts >= this.#startPatience,
-      });
-      this.#reason = step.step === "wait" ? step.reason : step.step;
       await this.#configure();
       await this.#isolation
         .complain({ local: this.#local, vote: this.#vote, primary: this.#primary })
         .catch(() => undefined);
-      if (step.step !== "serve" && step.step !== "wait") {
-        this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
-      }
+      let step = this.#decide();
       try {
-        if (beginning.has(step.step)) await this.keeper.remember();
+        // What is read of the lease meanwhile may ask for something else.
+        while (beginning.has(step.step) && !this.keeper.hasRemembered) {
+          await this.keeper.remember();
+          step = this.#decide();
+        }
+        if (step.step !== "serve" && step.step !== "wait") {
+          this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
+        }
         await this.#act(step);
       } catch (error) {
         // What it does next is the same again: people need to know why that does not help.
@@ -249,6 +245,22 @@ export class Agent {
       }
       return step;
     });
+  }
+
+  /** From what is known now: nothing may be awaited between this and the beginning of what it says. */
+  #decide(): Step {
+    const step = nextStep({
+      uid: this.me.uid,
+      local: this.#local,
+      record: this.record,
+      lease: this.keeper.lease,
+      holding: this.keeper.isHolding,
+      frozen: this.keeper.isFrozen,
+      primaryServes: this.#primary?.role === "primary" && this.#primary.serving,
+      startsInVain: this.#failedStarts >= this.#startPatience,
+    });
+    this.#reason = step.step === "wait" ? step.reason : step.step;
+    return step;
   }
 
   /** Every instance has the settings of the spec, whichever is primary. */
@@ -306,7 +318,7 @@ export class Agent {
         if (!this.keeper.isHolding) this.#reason = this.#campaign.reason;
         return;
       case "upgrade":
-        if (record) await this.#upgrade(record);
+        if (record) await this.#replacement.run(record);
         return;
       case "serve":
         return await this.#serve();
@@ -343,6 +355,8 @@ export class Agent {
       () => undefined,
       (error: unknown) => error,
     );
+    // The lease may have been lost while it started, and nobody ended what did not run yet.
+    if (!this.keeper.isHolding) await engine.stop("kill");
     this.#local = await engine.inspect();
     this.#failedStarts =
       problem === undefined && this.#local.server !== "stopped" ? 0 : this.#failedStarts + 1;
@@ -354,65 +368,8 @@ export class Agent {
     if (problem !== undefined) throw problem;
   }
 
-  /** Nobody knows of the new data until it is whole; until then all others still have what was before. */
-  async #upgrade(record: LeaseRecord): Promise<void> {
-    const { clock, log } = this.#options;
-    const upgrade = pendingUpgrade(record);
-    if (!upgrade) return;
-    const { id } = upgrade;
-    const began = clock.monotonic();
-    // Where commits were on others too, they are the way back, and the files need not be copied.
-    const link = record.published.quorums.every(({ acks }) => acks > 1);
-    const replaced = await this.#replaceData(upgrade, { epoch: record.epoch, link });
-    if ("problem" in replaced) {
-      const { problem: message } = replaced;
-      log.warn("the data could not be replaced, and is as before", { error: message });
-      await this.keeper.update((now) => ({
-        ...now,
-        ...pastRestores(now),
-        upgrade: { id, outcome: "Failed", message },
-      }));
-      await this.keeper.handOver(undefined, (published) => published);
-      return;
-    }
-    const { data, message } = replaced;
-    // If this does not get through, the data is there all the same: the next round finds it and says so.
-    await this.keeper.update(({ switchover, lastFailover, ...now }) => ({
-      ...(switchover && { switchover }),
-      ...(lastFailover && { lastFailover }),
-      ...pastRestores(now, upgrade),
-      systemId: data.systemId,
-      timeline: data.timeline,
-      timelineEpoch: data.timelineEpoch,
-      checkpointed: false,
-      quorums: [{ members: [this.me.name], acks: 1 }],
-      upgrade: { id, outcome: "Done", message, durationMs: Math.round(clock.monotonic() - began) },
-    }));
-  }
-
-  async #replaceData(
-    { id, restore }: Upgrade,
-    options: { readonly epoch: number; readonly link: boolean },
-  ): Promise<
-    { readonly data: NonNullable<Local["data"]>; readonly message: string } | { readonly problem: string }
-  > {
-    const { engine } = this.#options;
-    try {
-      const message = await this.#long(() =>
-        restore ? engine.restoreInPlace({ ...restore, id, epoch: options.epoch }) : engine.upgrade(options),
-      );
-      this.#local = await engine.inspect();
-      const { data } = this.#local;
-      if (!data || data.systemId === "")
-        return { problem: "there is no data that can be read after the upgrade" };
-      return { data, message };
-    } catch (error) {
-      return { problem: (error as Error).message };
-    }
-  }
-
   #primaryship({ epoch, published }: LeaseRecord): Primaryship {
-    const { quorums, archived } = published;
+    const { quorums, archived } = this.keeper.published ?? published;
     const newest = quorums.at(-1);
     return {
       epoch,
@@ -434,10 +391,12 @@ export class Agent {
 
   async #promote(record: LeaseRecord): Promise<void> {
     const { engine } = this.#options;
-    this.#labelledAtMs = Number.NEGATIVE_INFINITY;
+    this.#announcing.begin();
     this.#promises.begin();
     await this.keeper.remember();
+    if (!this.keeper.isHolding) return;
     await engine.promote(this.#primaryship(record));
+    if (!this.keeper.isHolding) await engine.stop("kill");
     this.#local = await engine.inspect();
     await this.#serve();
   }
@@ -450,7 +409,7 @@ export class Agent {
     const record = this.record;
     if (!data || !record || !this.keeper.isHolding || this.#local.inRecovery !== false) return;
     // Clients find it while others learn of it: neither waits for the other.
-    const labelled = this.#label(record);
+    const labelled = this.#announcing.label(record);
     const { published, policy } = record;
     const isPublished =
       published.timeline === data.timeline &&
@@ -466,7 +425,7 @@ export class Agent {
       await labelled;
       return await this.#serve();
     }
-    this.#pointPoolers(record);
+    this.#announcing.pointPoolers(record);
     await labelled;
     const replication = await engine.replication();
     this.#replication = replication;
@@ -492,17 +451,6 @@ export class Agent {
       ...now,
       switchover: { id: wish.id, outcome: "Refused", message: outcome.refused },
     }));
-  }
-
-  /** At once when we become primary, and now and then for those that were started since. */
-  #pointPoolers({ policy, epoch }: LeaseRecord): void {
-    const { poolers, clock } = this.#options;
-    if (!policy.pooler || !poolers) return;
-    const now = clock.monotonic();
-    const isNew = this.#pointed?.epoch !== epoch;
-    if (!isNew && now - (this.#pointed?.atMs ?? 0) < pointEveryMs) return;
-    this.#pointed = { epoch, atMs: now };
-    void poolers.point().catch(() => undefined);
   }
 
   /** A primary that cannot write serves nobody, and may hold the lease for ever: those that have room take over. */
@@ -553,18 +501,6 @@ export class Agent {
     this.#campaign.abstainUntilMs = clock.monotonic() + timings.abstainMs;
     await engine.stop("kill");
     await this.keeper.handOver(undefined, (published) => published);
-  }
-
-  /** At once when we become primary, and now and then: pods are made again, and people change labels. */
-  async #label(record: LeaseRecord): Promise<void> {
-    const { pods, log, clock } = this.#options;
-    if (clock.monotonic() - this.#labelledAtMs < labelEveryMs) return;
-    try {
-      await pods.label(this.me.name, othersIn(record, this.me.name));
-      this.#labelledAtMs = clock.monotonic();
-    } catch (error) {
-      log.warn("the pods cannot be labelled", { error: (error as Error).message });
-    }
   }
 
   // ---------------------------------------------------------------------------------------- as standby

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DirectoryStore } from "@keelson/kit/store";
 import { expect, test } from "vitest";
 import { Backups, type BackupsOptions } from "./backups.ts";
+import { expectPod } from "./handlers.ts";
 
 test("a backup that is asked for again before it has begun is taken once", async () => {
   await using stack = new AsyncDisposableStack();
@@ -33,9 +34,17 @@ test("a backup that is asked for again before it has begun is taken once", async
   await expect.poll(() => begun.length).toBeGreaterThan(0);
   expect(begun).toEqual(["pg_basebackup"]);
   expect(await backups.start({ name: "second", uid: "2" })).toMatchObject({
-    phase: "Failed",
+    phase: "Waiting",
     message: "first is being taken",
   });
+});
+
+test("a pod that has another's name does not take its backups", () => {
+  const request = { name: "first", uid: "1" };
+  expect(() => expectPod("old", { ...request, pod: "new" })).toThrow("has been replaced");
+  expectPod("new", { ...request, pod: "new" });
+  // An operator of an earlier release does not say whom it means.
+  expectPod("new", request);
 });
 
 test("a backup that would fill the volume fails before anything is copied", async () => {

@@ -13,7 +13,8 @@ import { serverEnvironment, type Tools } from "./tools.ts";
 
 export interface BackupJob {
   readonly name: string;
-  readonly phase: "Running" | "Verifying" | "Done" | "Failed";
+  /** Waiting: it has not begun, because another one is being taken. */
+  readonly phase: "Waiting" | "Running" | "Verifying" | "Done" | "Failed";
   readonly message: string;
   readonly manifest?: BackupManifest;
 }
@@ -61,7 +62,7 @@ export class Backups {
     const job = this.#job;
     if (job?.name === name && job.phase !== "Failed") return job;
     if (job && (job.phase === "Running" || job.phase === "Verifying")) {
-      return { name, phase: "Failed", message: `${job.name} is being taken` };
+      return { name, phase: "Waiting", message: `${job.name} is being taken` };
     }
     const there = await this.find(name);
     if (there) return { name, phase: "Done", message: "it was taken before", manifest: there };

@@ -72,14 +72,25 @@ export class Campaign {
     this.candidacy = engine.follow(undefined).then(() => engine.position());
     try {
       const mine = await this.candidacy;
+      const isOver = () => keeper.stored?.version !== version;
       const answers = await this.#collect(
-        names.map((name) => peers.vote(name, { candidate: this.#me, epoch: record.epoch, version })),
+        names.map(async (name) => {
+          const answer = await peers.vote(name, { candidate: this.#me, epoch: record.epoch, version });
+          // Perhaps somebody else has won, and waits for us to follow: who is silent need not be waited for then.
+          if ("refused" in answer) await keeper.look().catch(() => undefined);
+          return answer;
+        }),
         (given) =>
+          isOver() ||
           this.#isElectable(record, [
             mine,
             ...given.map((answer) => ("vote" in answer ? answer.vote : undefined)),
           ]),
       );
+      if (isOver()) {
+        this.reason = "the record has changed";
+        return;
+      }
       const votes = [
         ...(mine ? [mine] : []),
         ...answers.flatMap((answer) => ("vote" in answer ? answer.vote : [])),

@@ -35,6 +35,8 @@ export interface InstanceReport extends PeerStatus {
   readonly pendingRestart: readonly string[];
   /** What waits is lower than before: the primary restarts where it is, because its standbys still allow more. */
   readonly isLowering: boolean;
+  /** Those of `spec.parameters` that it came to know last; null: none yet. Agents of older releases do not say. */
+  readonly settings?: Values | null;
   /** Why the settings of the spec are not taken. */
   readonly settingsProblem?: string;
   readonly version: string;
@@ -68,11 +70,17 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
     ["POST /objects", async (body) => await reconcileObjects(engine, body as SqlObjects)],
     [
       "POST /backup",
-      async (body) => await required(options.backups).start(body as { name: string; uid: string }),
+      async (body) => {
+        expectPod(agent.me.uid, body as BackupRequest);
+        return await required(options.backups).start(body as BackupRequest);
+      },
     ],
     [
       "POST /backup/look",
-      async (body) => await look(required(options.backups), (body as { name: string }).name),
+      async (body) => {
+        expectPod(agent.me.uid, body as BackupRequest);
+        return await look(required(options.backups), (body as BackupRequest).name);
+      },
     ],
     [
       "POST /backup/remove",
@@ -85,6 +93,18 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
         standbyNames(agent.record?.published.quorums.at(-1) ?? { members: [], acks: 1 }, agent.me.name),
     ],
   ]);
+}
+
+/** What the operator asks of a backup. */
+export interface BackupRequest {
+  readonly name: string;
+  readonly uid: string;
+  /** UID of the pod that is meant: another one of its name may store elsewhere. Older releases do not say. */
+  readonly pod?: string | undefined;
+}
+
+export function expectPod(own: string, { pod = own }: Partial<BackupRequest>): void {
+  if (pod !== own) throw new Error("the pod that was asked has been replaced");
 }
 
 function required(backups: Backups | undefined): Backups {
@@ -131,6 +151,7 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
     isLowering:
       pending.length > 0 &&
       pending.every((name) => isLowered(name, engine.wanted, replication?.limits ?? {})),
+    settings: engine.taken ?? null,
     ...(engine.settingsProblem !== undefined && { settingsProblem: engine.settingsProblem }),
     version: row?.["version"]?.split(" ")[0] ?? "",
     sizeBytes: Number(row?.["size"] ?? 0),

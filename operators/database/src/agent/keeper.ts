@@ -42,8 +42,8 @@ export class Keeper {
   readonly #observation: Observation;
   #hold: { readonly epoch: number; readonly deadlineMs: number } | undefined;
   #remembered: Remembered = {};
-  /** What is remembered is on the volume too, or on its way there. */
-  #isSaved = true;
+  /** What of it is on the volume. */
+  #saved: Remembered = this.#remembered;
   #saving: Promise<unknown> = Promise.resolve();
   #lastSuccessMs = Number.NEGATIVE_INFINITY;
   #writing: Promise<unknown> = Promise.resolve();
@@ -71,6 +71,7 @@ export class Keeper {
   /** Reads what an earlier process of this instance knew. */
   async recall(): Promise<void> {
     this.#remembered = await this.#options.memory.read();
+    this.#saved = this.#remembered;
   }
 
   get stored(): StoredRecord | undefined {
@@ -236,7 +237,6 @@ export class Keeper {
     this.#remembered = { ...this.#remembered, vote: { epoch: request.epoch, version: request.version } };
     this.#readSinceVote = false;
     this.#votedAtMs = this.#now;
-    this.#isSaved = false;
     await this.remember();
     return true;
   }
@@ -309,6 +309,11 @@ export class Keeper {
     }
   }
 
+  /** See {@link Keeper.#newest}. */
+  get published(): Published | undefined {
+    return this.stored && this.#newest(this.stored);
+  }
+
   /** What the holder published last, also where the Lease has gone back to before that. */
   #newest({ record }: StoredRecord): Published {
     return ((this.#isOld && this.known) || record).published;
@@ -362,24 +367,24 @@ export class Keeper {
     const changed = !known || lastingPart(known) !== lastingPart(stored.record);
     if (!changed && !released) return;
     this.#remembered = { stored, ...(vote && !released && { vote }) };
-    this.#isSaved = false;
   }
 
   /** Resolves once this volume knows all that was read and written. Before, no commit may be acknowledged because of it. */
   async remember(): Promise<void> {
     const save = async () => {
-      if (this.#isSaved) return;
-      this.#isSaved = true;
-      try {
-        await this.#options.memory.write(this.#remembered);
-      } catch (error) {
-        this.#isSaved = false;
-        throw error;
-      }
+      if (this.hasRemembered) return;
+      const remembered = this.#remembered;
+      await this.#options.memory.write(remembered);
+      this.#saved = remembered;
     };
     const turn = this.#saving.then(save, save);
     this.#saving = turn.catch(() => undefined);
     await turn;
+  }
+
+  /** This volume knows all that was read and written. */
+  get hasRemembered(): boolean {
+    return this.#saved === this.#remembered;
   }
 
   /** A point in time that is never the same twice, in the form of Kubernetes' MicroTime. */

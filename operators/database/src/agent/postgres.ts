@@ -64,6 +64,8 @@ export class Postgres implements Engine {
   #silentSinceMs: number | undefined;
   /** What the spec asks for. */
   wanted: Readonly<{ [name: string]: string }> = {};
+  /** Those of the spec that it has come to know last, and has taken or refused. */
+  taken: Readonly<{ [name: string]: string }> | undefined;
   /** Why it does not get it. */
   settingsProblem: string | undefined;
   readonly tools: Tools;
@@ -152,6 +154,7 @@ export class Postgres implements Engine {
         server: "running",
         inRecovery: row?.["recovery"] === "t",
         upstream: this.#files.upstream?.name,
+        upstreamEpoch: this.#files.upstream?.timelineEpoch,
         receiving: row?.["receiver"] === "streaming",
       };
     } catch (error) {
@@ -392,9 +395,9 @@ export class Postgres implements Engine {
       this.#files.parameters = withFloors(before, floors);
       await this.#files.configure(this.dataDirectory);
     }
-    if (!this.isRunning) return;
-    await this.query("SELECT pg_reload_conf()");
-    if (!closed) return;
+    if (this.isRunning) await this.query("SELECT pg_reload_conf()");
+    this.taken = parameters;
+    if (!this.isRunning || !closed) return;
     await this.#endClients();
     this.isClosed = true;
   }

@@ -34,7 +34,11 @@ export function readinessOf(observed: Observed): Readiness {
   if (spec.hibernate) {
     const running = instances.filter(({ report }) => report?.role !== undefined && report.role !== "none");
     return running.length > 0
-      ? notReady(reasons.hibernated, `${running.length} instances are stopping`, "Hibernating")
+      ? notReady(
+          reasons.hibernated,
+          `these instances stop: ${running.map(({ name }) => name).join(", ")}`,
+          "Hibernating",
+        )
       : {
           ready: true,
           reason: reasons.hibernated,
@@ -102,14 +106,18 @@ function withoutPrimary(observed: Observed, obstacle: InstanceView | undefined):
   if (silent !== undefined)
     return notReady(reasons.noPrimary, `${silent}; it may serve all the same`, "FailingOver");
   const holder = record.holder === "" ? "nobody" : record.holder;
-  const said = instances
-    .map(({ name, report, pod }) => `${name}: ${report?.reason ?? pod?.obstacle ?? "no answer"}`)
-    .join("; ");
   return notReady(
     reasons.noPrimary,
-    `${holder} holds the lease, and no primary serves; ${said}`,
+    `${holder} holds the lease, and no primary serves; ${saidBy(instances)}`,
     "FailingOver",
   );
+}
+
+/** What each does or waits for. */
+function saidBy(instances: readonly InstanceView[]): string {
+  return instances
+    .map(({ name, report, pod }) => `${name}: ${report?.reason ?? pod?.obstacle ?? "no answer"}`)
+    .join("; ");
 }
 
 /** What is known of a holder of the lease that the kubelet reaches and the operator does not. */
@@ -137,9 +145,11 @@ function initialisingMessage({ object, instances }: Observed): string {
     /^(initialise failed|the Lease has lost)/.test(report?.reason ?? ""),
   );
   if (failed) return `${failed.name}: ${failed.report?.reason}`;
-  return object.status?.systemId === undefined
-    ? "the first instance makes the database"
-    : "the Lease has lost what it knew, and the instances put back what their volumes know";
+  const doing =
+    object.status?.systemId === undefined
+      ? "the first instance makes the database"
+      : "the Lease has lost what it knew, and the instances put back what their volumes know";
+  return [doing, saidBy(instances)].filter(Boolean).join("; ");
 }
 
 export function isReady({ pod, report }: InstanceView): boolean {

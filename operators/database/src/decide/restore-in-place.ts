@@ -7,15 +7,17 @@
 import type { DatabaseBackupObject } from "../api/backup.ts";
 import type { Spec, Status } from "../api/database.ts";
 import { type LeaseRecord, pendingUpgrade, restoreId, type Upgrade } from "../ha/state.ts";
-import { majorPart } from "./upgrade.ts";
+import { majorPart, waitsForAll } from "./upgrade.ts";
 
 export interface RestoreView {
   readonly wish: Spec["restoreInPlace"];
   readonly record: LeaseRecord | undefined;
   readonly whole: boolean;
   readonly primary: string | undefined;
+  /** What the primary stores lies where the spec says. */
+  readonly hasStore: boolean;
   readonly version: string;
-  /** Those that the instances reach. */
+  /** Those that lie where the spec says. */
   readonly backups: readonly DatabaseBackupObject[];
   /** Names of the others: of other data that had this name, or in a store of before. */
   readonly elsewhere: readonly string[];
@@ -61,10 +63,11 @@ export function planRestore(view: RestoreView): RestorePlan {
       report: report("Restoring", `${pending.instance} replaces its data; nobody serves meanwhile`),
     };
   }
-  if (pending || !whole || view.primary === undefined)
-    return { report: report("Waiting", "it begins when every instance is ready") };
+  if (pending || !whole || view.primary === undefined) return { report: report("Waiting", waitsForAll) };
   const target = targetOf(view);
   if (typeof target === "string") return { report: report("Waiting", target) };
+  if (!target.undo && !view.hasStore)
+    return { report: report("Waiting", `it begins when ${view.primary} has the store of spec.backup`) };
   const upgrade = {
     id,
     to: majorPart(view.version),
@@ -90,7 +93,7 @@ function targetOf({
     wish.backup === undefined ? done[0] : backups.find(({ metadata }) => metadata.name === wish.backup);
   if (found?.status?.phase !== "Done" || !found.status.location)
     return wish.backup === undefined
-      ? "there is no proven backup from before that moment"
+      ? "there is no proven backup from before that moment; take one, or correct spec.restoreInPlace"
       : `DatabaseBackup ${wish.backup} is not done`;
   const { name } = found.status.location;
   return { backup: name, ...(wish.targetTime !== undefined && { targetTime: wish.targetTime }) };

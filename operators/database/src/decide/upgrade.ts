@@ -21,11 +21,14 @@ export interface UpgradeView {
   /** Every instance is ready and commits are protected, as far as the spec asks for it. */
   readonly whole: boolean;
   readonly primary: string | undefined;
-  readonly rehearsal: "absent" | "running" | "succeeded" | { readonly failed: string };
-  readonly backup: "unwanted" | "absent" | "running" | "done" | { readonly failed: string };
+  readonly rehearsal: "absent" | "succeeded" | UnderWay;
+  readonly backup: "unwanted" | "absent" | "done" | UnderWay;
   readonly before: Status["upgrade"];
   readonly nowMs: number;
 }
+
+/** What it is called and how it goes, or why it ended. */
+type UnderWay = { readonly running: string } | { readonly failed: string };
 
 export type UpgradeAction = "rehearse" | "backup" | "begin" | "abort";
 
@@ -44,6 +47,10 @@ export interface UpgradePlan {
 const deadlineMs = 15 * 60_000;
 /** How long it may take to stop and to come back with the new programs. */
 const returnMs = 3 * 60_000;
+
+/** What an upgrade or a restore in place says until it can begin. */
+export const waitsForAll =
+  "it begins when every instance is ready and commits are as safe as spec.durability asks";
 
 export const majorPart = (version: string): string => version.split(".")[0] ?? version;
 
@@ -87,24 +94,24 @@ export function planUpgrade(view: UpgradeView): UpgradePlan {
     return failed("the instance did not come back; everything runs as before");
   const pending = pendingUpgrade(record);
   if (pending?.id === id) return { ...underWay(view, pending, report), version: current, id };
-  if (typeof view.rehearsal === "object")
-    return failed(`the rehearsal failed, nothing was touched: ${view.rehearsal.failed}`);
-  if (typeof view.backup === "object")
-    return failed(`the backup before it failed, nothing was touched: ${view.backup.failed}`);
+  const { rehearsal, backup } = view;
+  if (typeof rehearsal === "object" && "failed" in rehearsal)
+    return failed(`the rehearsal failed, nothing was touched: ${rehearsal.failed}`);
+  if (typeof backup === "object" && "failed" in backup)
+    return failed(`the backup before it failed, nothing was touched: ${backup.failed}`);
   const next = (action: UpgradeAction | undefined, ...said: Parameters<typeof report>): UpgradePlan => ({
     version: current,
     ...(action && { action }),
     report: report(...said),
     id,
   });
-  if (view.rehearsal === "running")
-    return next(undefined, "Rehearsing", "the upgrade is rehearsed on a clone");
-  if (!view.whole || view.primary === undefined)
-    return next(undefined, "Waiting", "it begins when every instance is ready");
-  if (view.rehearsal === "absent")
-    return next("rehearse", "Rehearsing", "the upgrade is rehearsed on a clone");
-  if (view.backup === "absent") return next("backup", "BackingUp", "a backup is taken first");
-  if (view.backup === "running") return next(undefined, "BackingUp", "a backup is taken first");
+  if (typeof rehearsal === "object")
+    return next(undefined, "Rehearsing", `the upgrade is rehearsed on a clone: ${rehearsal.running}`);
+  if (!view.whole || view.primary === undefined) return next(undefined, "Waiting", waitsForAll);
+  if (rehearsal === "absent") return next("rehearse", "Rehearsing", "the upgrade is rehearsed on a clone");
+  if (backup === "absent") return next("backup", "BackingUp", "a backup is taken first");
+  if (typeof backup === "object")
+    return next(undefined, "BackingUp", `a backup is taken first: ${backup.running}`);
   const startedAt = new Date(view.nowMs).toISOString();
   const said = report("Upgrading", `${view.primary} stops, and takes its data to ${to}`);
   return {

@@ -31,6 +31,7 @@ const standby: Local = {
   server: "running",
   inRecovery: true,
   upstream: "a",
+  upstreamEpoch: 2,
   receiving: true,
 };
 const view = (change: Partial<StepView>): StepView => ({
@@ -59,6 +60,11 @@ test.each<[string, Partial<StepView>, object]>([
   [
     "a standby of another follows the holder",
     { local: { ...standby, upstream: "c" } },
+    { step: "follow", upstream: "a" },
+  ],
+  [
+    "one that follows the holder already is told that its timeline is a new one",
+    { local: { ...standby, data: { ...data, timeline: 1, timelineEpoch: 1 }, upstreamEpoch: 1 } },
     { step: "follow", upstream: "a" },
   ],
   [

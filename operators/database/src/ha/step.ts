@@ -24,6 +24,8 @@ export interface Local {
   readonly isSilent?: boolean;
   /** Whom a standby is told to follow; undefined when nobody. */
   readonly upstream?: string | undefined;
+  /** Whose timeline it was told to expect there: the epoch that began it. */
+  readonly upstreamEpoch?: number | undefined;
   readonly receiving?: boolean;
   /** The end of its data. */
   readonly lsn?: Lsn;
@@ -213,7 +215,9 @@ function asStandby(view: StepView, { holder, holderUid, published, epoch }: Leas
     return { step: "startStandby", upstream: isPublished ? holder : undefined };
   }
   if (!isPublished) return wait(`${holder} is being promoted`);
-  if (local.upstream !== holder) return { step: "follow", upstream: holder };
+  // Of a timeline that it reaches before it was told of it nobody can say whose it is.
+  const isTold = local.upstream === holder && local.upstreamEpoch === timelineEpoch;
+  if (!isTold) return { step: "follow", upstream: holder };
   return wait(local.receiving ? "it follows" : `it waits for ${holder}`);
 }
 

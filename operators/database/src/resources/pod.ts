@@ -1,11 +1,12 @@
 /** The pod of one instance: the agent is its first process, and PostgreSQL the agent's child. */
 import { podPlacement, restrictedContainer, restrictedPod } from "@keelson/kit";
-import type { Desired } from "keelson";
+import type { Desired, ObjectOf } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { AgentSettings } from "../agent/settings.ts";
 import { settingsVariable } from "../agent/settings.ts";
 import { agentPort, probePort } from "../agent/wire.ts";
 import { annotations, labels } from "../api/names.ts";
+import { parseKnownJson } from "../ha/json.ts";
 import {
   agentAccount,
   agentSecret,
@@ -90,6 +91,16 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
 const ownStore = (place: StorePlace) => mountPlace(place, { name: "backups", path: backupsPath });
 const otherStore = (place: StorePlace) =>
   mountPlace(place, { name: "restore", path: restorePath, readOnly: true });
+
+/** Whether what its instance stores lies there. A pod that was made from an older spec has another store, or none. */
+export function hasStore({ spec }: ObjectOf<typeof Pod>, place: StorePlace): boolean {
+  const { volume, location } = ownStore(place);
+  const mounted = spec?.volumes?.find(({ name }) => name === volume.name);
+  if (mounted?.persistentVolumeClaim?.claimName !== volume.persistentVolumeClaim?.claimName) return false;
+  const { env = [] } = spec?.containers.find(({ name }) => name === "postgres") ?? {};
+  const settings = parseKnownJson(env.find(({ name }) => name === settingsVariable)?.value ?? "{}");
+  return digestOf((settings as Partial<AgentSettings>).store) === digestOf(location);
+}
 
 function storesOf({ recipe, restore }: PodOptions) {
   return [...(recipe.store ? [ownStore(recipe.store)] : []), ...(restore ? [otherStore(restore)] : [])];

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { DatabaseBackupObject } from "../api/backup.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
-import { isStoredIn, nameInStore, storeOf } from "./store.ts";
+import { hasStore, podFor } from "./pod.ts";
+import { isStoredIn, nameInStore, type StorePlace, storeOf } from "./store.ts";
 
 const backup = (uid: string, status: object = {}) =>
   ({ metadata: { name: "before-release", uid }, status }) as unknown as DatabaseBackupObject;
@@ -48,4 +49,26 @@ test("backups of other data, or in a store of before, are not among its own", ()
   expect(isStoredIn(place, at({ claim: "backups", directory: "shop-orders-22222222" }))).toBe(false);
   expect(isStoredIn(place, at({ claim: "others", directory: "shop-orders-11111111" }))).toBe(false);
   expect(isStoredIn(undefined, at({ claim: "backups", directory: "shop-orders-11111111" }))).toBe(false);
+});
+
+const podWith = (store?: StorePlace) => {
+  const pod = podFor({
+    ...{ database: { name: "orders", namespace: "shop", uid: "u" }, instance: "orders-0", major: "15" },
+    recipe: { image: "postgres:15", leaseSeconds: 8, tls: { require: false }, ...(store && { store }) },
+    ...{ agentImage: "operator", installCommand: [], archive: true },
+  });
+  return structuredClone(pod) as Parameters<typeof hasStore>[0];
+};
+
+test("a pod stores where the spec said when it was made", () => {
+  const place = { claim: "backups", directory: "d" };
+  const s3 = { endpoint: "https://s3", region: "r", bucket: "b", prefix: "p", credentialsSecret: "s" };
+  const bucket = { s3, directory: "d" };
+  expect(hasStore(podWith(place), place)).toBe(true);
+  expect(hasStore(podWith(place), { ...place, directory: "second/d" })).toBe(false);
+  expect(hasStore(podWith(place), { ...place, claim: "others" })).toBe(false);
+  expect(hasStore(podWith(), place)).toBe(false);
+  expect(hasStore(podWith(bucket), bucket)).toBe(true);
+  expect(hasStore(podWith(bucket), { ...bucket, s3: { ...s3, bucket: "c" } })).toBe(false);
+  expect(hasStore(podWith(bucket), place)).toBe(false);
 });

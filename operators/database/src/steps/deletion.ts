@@ -7,11 +7,13 @@ import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { annotations } from "../api/names.ts";
 import { statusOf } from "../decide/report.ts";
+import { dataUidOf } from "../ha/state.ts";
 import { readRecord } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { leaseRef } from "../resources/lease.ts";
-import { databaseName } from "../resources/names.ts";
-import { runInstances } from "./run.ts";
+import { databaseName, instanceKey } from "../resources/names.ts";
+import { storeOf } from "../resources/store.ts";
+import { runInstances, storesIn } from "./run.ts";
 import { releaseVolume, tellKept } from "./volumes.ts";
 
 export interface FinalOptions {
@@ -45,8 +47,8 @@ async function removeAll(object: DatabaseObject, ctx: DatabaseContext, withData:
   for (const [key, pod] of ctx.own.pods.entries()) {
     if (pod.metadata.deletionTimestamp === undefined) await ctx.own.pods.delete(key);
   }
-  const left = ctx.own.pods.list().map(({ metadata }) => metadata.name);
-  if (left.length > 0) return waiting(reasons.deleting, `${left.join(", ")} stop`, { recheckMs: 1_000 });
+  const left = namesOf(ctx.own.pods);
+  if (left !== "") return waiting(reasons.deleting, `${left} stop`, { recheckMs: 1_000 });
   await ctx.own.names.delete();
   if (withData) {
     for (const [key, claim] of ctx.own.claims.entries()) {
@@ -54,7 +56,7 @@ async function removeAll(object: DatabaseObject, ctx: DatabaseContext, withData:
       await ctx.own.claims.delete(key);
     }
     if (ctx.own.claims.list().length > 0)
-      return waiting(reasons.deleting, "the volumes are being deleted", { recheckMs: 1_000 });
+      return waiting(reasons.deleting, `the claims ${namesOf(ctx.own.claims)} go`, { recheckMs: 1_000 });
     for (const key of ctx.own.secrets.entries().keys()) await ctx.own.secrets.delete(key);
   }
   await ctx.own.binding.delete();
@@ -63,6 +65,13 @@ async function removeAll(object: DatabaseObject, ctx: DatabaseContext, withData:
   // Without its data the record means nothing; with it, it says who holds all commits.
   if (withData) await ctx.client.kind(Lease).delete(leaseRef(object)).catch(ignoreAbsent);
   return done();
+}
+
+function namesOf(owned: { list(): readonly { readonly metadata: { readonly name: string } }[] }): string {
+  return owned
+    .list()
+    .map(({ metadata }) => metadata.name)
+    .join(", ");
 }
 
 async function tellVolumes(object: DatabaseObject, ctx: DatabaseContext, why: string): Promise<void> {
@@ -122,8 +131,15 @@ async function lastBackup(
     });
     if ("obstacle" in pass) return pass.obstacle;
     ctx.setStatus({ ...statusOf(pass.observed, pass.readiness, status), phase: "Deleting" });
-    const isClosed = pass.primary?.report?.closed === true;
-    if (!backup && isClosed) {
+    const { primary, readiness } = pass;
+    const place = storeOf(object, dataUidOf(pass.record, object));
+    // One that was made before there was a store has nowhere to put it. Only one is away at a time.
+    if (primary && readiness.ready && !storesIn(ctx, databaseName(object), { name: primary.name, place })) {
+      await ctx.own.pods.delete(instanceKey(databaseName(object), primary.name));
+      const message = `${primary.name} is replaced: its pod does not have the store of spec.backup`;
+      return waiting(reasons.deleting, message, { recheckMs: 1_000 });
+    }
+    if (!backup && primary?.report?.closed === true) {
       await ctx.own.backups.apply(key, {
         metadata: { name: `${metadata.name}-${key}` },
         spec: { database: metadata.name, source: "primary" },
@@ -135,7 +151,9 @@ async function lastBackup(
       return { impossible: "the namespace is being deleted" };
     throw error;
   }
-  return waiting(reasons.deleting, "a last backup is taken before anything is removed", { recheckMs: 1_000 });
+  const { message = "no primary serves, or clients are still being kept out" } = backup?.status ?? {};
+  const doing = `a last backup is taken before anything is removed, within spec.backup.finalDeadlineSeconds`;
+  return waiting(reasons.deleting, `${doing}: ${message}`, { recheckMs: 1_000 });
 }
 
 /** A status may be wiped and a Lease be lost: where any of the three knows of data, there is some. */

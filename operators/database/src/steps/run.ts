@@ -20,7 +20,8 @@ import { type AgentAccess, observe, readRecord } from "../observe/observe.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { policyFor } from "../resources/lease.ts";
-import { databaseName, instanceKey, instanceName } from "../resources/names.ts";
+import { type DatabaseName, databaseName, instanceKey, instanceName } from "../resources/names.ts";
+import { hasStore } from "../resources/pod.ts";
 import { isStoredIn, restoreSource, type StorePlace, storeOf } from "../resources/store.ts";
 import { keepCertificates } from "./certificates.ts";
 import { keepInstances } from "./instances.ts";
@@ -92,14 +93,16 @@ export async function runInstances(
     whole: readiness.ready && isWhole(object, reports) && !closing,
     primary: primary?.name,
   });
+  const place = storeOf(object, dataUidOf(record, object));
   const restoring = planRestore({
     wish: closing ? undefined : object.spec.restoreInPlace,
     record,
     whole: readiness.ready && isWhole(object, reports) && plan.report?.phase !== "Upgrading",
     primary: primary?.name,
+    hasStore: primary !== undefined && storesIn(ctx, database, { name: primary.name, place }),
     version: plan.version,
     ...reachable(
-      storeOf(object, dataUidOf(record, object)),
+      place,
       [...ctx.own.backups.list(), ...(ctx.read.inPlaceBackup ? [ctx.read.inPlaceBackup] : [])].filter(
         ({ spec }) => spec.database === database.name,
       ),
@@ -130,6 +133,16 @@ export async function runInstances(
     }
   }
   return { observed, record, primary, access, plan, restoring, readiness, reports, authority: trust.bundle };
+}
+
+/** Whether what an instance stores lies there: its pod may be made from an older spec. */
+export function storesIn(
+  ctx: DatabaseContext,
+  database: DatabaseName,
+  { name, place }: { readonly name: string; readonly place: StorePlace | undefined },
+): boolean {
+  const pod = ctx.own.pods.get(instanceKey(database, name));
+  return pod !== undefined && place !== undefined && hasStore(pod, place);
 }
 
 /** Instances reach those that lie where they put their own. */

@@ -11,6 +11,7 @@ export async function keepSchedule(
   object: DatabaseObject,
   ctx: DatabaseContext,
   agent: {
+    /** One that stores there. */
     readonly instance: string | undefined;
     readonly access: AgentAccess | undefined;
     readonly place: StorePlace | undefined;

@@ -5,6 +5,7 @@ import { annotations } from "../api/names.ts";
 import { majorPart, planUpgrade, type UpgradePlan, type UpgradeView, versionTo } from "../decide/upgrade.ts";
 import type { LeaseRecord, Policy } from "../ha/state.ts";
 import type { Observed } from "../observe/observed.ts";
+import { podView } from "../observe/pod-view.ts";
 import { installCommand } from "../resources/agent-image.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey } from "../resources/names.ts";
@@ -58,7 +59,7 @@ function rehearsalOf(pod: ObjectOf<typeof Pod> | undefined, name: string): Upgra
   if (pod?.metadata.name !== name) return "absent";
   const { phase, containerStatuses, initContainerStatuses, message } = pod.status ?? {};
   if (phase === "Succeeded") return "succeeded";
-  if (phase !== "Failed") return "running";
+  if (phase !== "Failed") return { running: [name, podView(pod).obstacle].filter(Boolean).join(": ") };
   const ended = [...(initContainerStatuses ?? []), ...(containerStatuses ?? [])].flatMap(
     ({ state }) => state?.terminated ?? [],
   );
@@ -77,8 +78,10 @@ function backupOf(observed: Observed, ctx: DatabaseContext, attempt: string): Up
   if (!observed.object.spec.backup) return "unwanted";
   const backup = ctx.own.backups.get(backupKey(observed, attempt));
   if (!backup) return "absent";
-  const { phase, message = "it failed" } = backup.status ?? {};
-  return phase === "Done" ? "done" : phase === "Failed" ? { failed: message } : "running";
+  const { phase, message = "" } = backup.status ?? {};
+  if (phase === "Done") return "done";
+  if (phase === "Failed") return { failed: message };
+  return { running: [backup.metadata.name, message].filter(Boolean).join(": ") };
 }
 
 export async function actOnUpgrade(

@@ -1,6 +1,7 @@
 /** The operator's calls to simulated agents: over the simulated network, answered as the agents would. */
 import { LineBroken, operatorName, type Simulation } from "@keelson/testing";
 import type { BackupJob } from "../../src/agent/backups.ts";
+import { type BackupRequest, expectPod } from "../../src/agent/handlers.ts";
 import { Gone } from "../../src/agent/ports.ts";
 import type { AgentCall, CallOptions } from "../../src/agent/wire.ts";
 import type { SimPostgres } from "./application.ts";
@@ -48,8 +49,10 @@ async function handle(
     case "/restart":
       return await instance.agent.restart();
     case "/backup":
+      expectPod(instance.uid, body as BackupRequest);
       return begin(application, instance, name);
     case "/backup/look":
+      expectPod(instance.uid, body as BackupRequest);
       return look(application, instance, name);
     case "/backup/remove":
       application.expectStore();
@@ -65,13 +68,16 @@ const takesMs = 4_000;
 
 function begin(application: SimPostgres, instance: SimInstance, name: string): BackupJob {
   application.expectStore();
+  const key = instance.keyInStore(name);
+  if (instance.backup !== undefined && instance.backup !== name)
+    return { name, phase: "Waiting", message: `${instance.backup} is being taken` };
   instance.backup = name;
   const log = [...(instance.server.data?.log ?? [])];
   const timeline = instance.server.data?.timeline ?? 0;
   void instance.sleep(takesMs).then(() => {
     if (instance.backup !== name) return;
     instance.backup = undefined;
-    if (!application.isStoreDown) application.store.set(instance.keyInStore(name), { log, timeline });
+    if (!application.isStoreDown) application.store.set(key, { log, timeline });
   });
   return { name, phase: "Running", message: "the data is copied" };
 }

@@ -267,6 +267,14 @@ export const edits: readonly Edit[] = [
   edit("edit: backups come or go", (random) => ({
     backup: pick([null, { store: { claim: { name: "backups" } } }], random),
   })),
+  anywhere({
+    name: "edit: backups lie elsewhere",
+    choose: (random) => ({ path: pick(["", "second"], random) }),
+    begin: async (scene, { path }) => {
+      if (specOf(scene.primary)?.backup)
+        await change(scene, { backup: { store: { claim: { name: "backups", path } } } });
+    },
+  }),
   {
     name: "edit: a newer minor version",
     weight: 2,

@@ -7,6 +7,14 @@ export const found: Readonly<Record<string, Plan>> = {
     seed: 103,
     steps: [{ atMs: 0, do: "edit: a setting that PostgreSQL refuses", forMs: 159_000 }],
   },
+  "a setting is changed, and it is not Ready before every instance knows it": {
+    beginning: "three instances",
+    seed: 5_020,
+    steps: [
+      { atMs: 0, do: "agents: the API server is gone", forMs: 20_000, with: { how: "dropped" } },
+      { atMs: 5_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
+    ],
+  },
   "a pod that could not be placed is replaced when the spec is corrected": {
     beginning: "three instances with backups",
     seed: 149,
@@ -78,6 +86,64 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 4_900, do: "line: a pod from everyone", forMs: 32_300, with: { which: 0.273, how: "dropped" } },
       { atMs: 8_400, do: "agents: the API server is gone", forMs: 98_400, with: { how: "slow" } },
       { atMs: 24_900, do: "by hand: the Lease is deleted" },
+    ],
+  },
+  "backups are asked for with a newer major version, and no pod has the store yet": {
+    beginning: "three instances, each must acknowledge",
+    seed: 500_000_004,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: backups come or go",
+        with: { backup: { store: { claim: { name: "backups" } } } },
+      },
+      { atMs: 0, do: "edit: a newer major version", with: { version: "17.1" } },
+    ],
+  },
+  "backups lie elsewhere, and a restore in place asks for one that is taken for it": {
+    beginning: "three instances with backups",
+    seed: 615,
+    steps: [
+      { atMs: 0, do: "edit: backups lie elsewhere", with: { path: "second" } },
+      { atMs: 0, do: "edit: restored in place", with: { id: "1" } },
+      { atMs: 150_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
+    ],
+  },
+  "backups lie elsewhere, and one is asked for while no pod may be replaced": {
+    beginning: "three instances with backups",
+    seed: 616,
+    steps: [
+      { atMs: 0, do: "edit: paused", forMs: 60_000 },
+      { atMs: 1_000, do: "edit: backups lie elsewhere", with: { path: "second" } },
+      { atMs: 5_000, do: "edit: a backup is asked for", with: { name: "asked" } },
+    ],
+  },
+  "backups are asked for, and the Database is deleted before a pod has the store": {
+    beginning: "three instances",
+    seed: 617,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: backups come or go",
+        with: { backup: { store: { claim: { name: "backups" } } } },
+      },
+      { atMs: 0, do: "edit: deleted", with: { propagation: "Background", onDelete: "Snapshot" } },
+    ],
+  },
+  "two backups are taken one after the other from one instance": {
+    beginning: "three instances with backups",
+    seed: 500_000_210,
+    steps: [
+      { atMs: 0, do: "edit: a backup is asked for", with: { name: "first" } },
+      { atMs: 1_000, do: "edit: a backup is asked for", with: { name: "second" } },
+    ],
+  },
+  "the Lease is deleted while no agent reaches the API server, and the wait says for whom": {
+    beginning: "three instances, none must acknowledge",
+    seed: 500_000_177,
+    steps: [
+      { atMs: 0, do: "by hand: the Lease is deleted" },
+      { atMs: 0, do: "agents: the API server is gone", forMs: 129_900, with: { how: "refused" } },
     ],
   },
   "the Lease goes back to before a switchover": {

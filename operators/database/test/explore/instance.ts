@@ -53,9 +53,9 @@ class VolumeDisk implements Disk {
   }
 }
 
-/** Pods mount the store where they like: folders are told by their names. */
-export function keyInStore(directory: string, name: string): string {
-  return `${directory.slice(directory.lastIndexOf("/") + 1)}/${name}`;
+/** Where something lies, and what it is called. */
+export function keyInStore(claim = "", directory = "", name = ""): string {
+  return `${claim}:${directory}/${name}`;
 }
 
 export class SimInstance implements SimulatedProcess, ServerPod {
@@ -125,7 +125,12 @@ export class SimInstance implements SimulatedProcess, ServerPod {
   /** What is called so in the folder of this instance's backups. */
   keyInStore(name: string): string {
     const { store } = this.#settings;
-    return keyInStore(store && "directory" in store ? store.directory : "", name);
+    if (!store || !("directory" in store)) throw new Error("this instance has no store for backups");
+    const { pod, container } = this.#start;
+    const isBackups = (each: { readonly name: string }) => each.name === "backups";
+    const claim = pod.spec?.volumes?.find(isBackups)?.persistentVolumeClaim?.claimName;
+    const { mountPath = "" } = container.volumeMounts?.find(isBackups) ?? {};
+    return keyInStore(claim, store.directory.slice(mountPath.length + 1), name);
   }
 
   /** The lease is looked at before anything is done with a server that runs. */
@@ -311,6 +316,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
       lastWords: "",
       pendingRestart: server.pendingRestart,
       isLowering: false,
+      settings: server.taken ?? null,
       ...(server.settingsProblem !== undefined && { settingsProblem: server.settingsProblem }),
       version,
       sizeBytes: data ? 1_000_000 : 0,

@@ -1,8 +1,10 @@
 /** What must hold for a Database, beside what must hold for anything. */
+import { isDeepStrictEqual } from "node:util";
 import { clientName, type Oracle, operatorName, type World } from "@keelson/testing";
 import type { DatabaseBackupObject } from "../../src/api/backup.ts";
 import { conditions, reasons } from "../../src/api/conditions.ts";
 import { labels } from "../../src/api/names.ts";
+import { settable } from "../../src/resources/parameters.ts";
 import type { Entry } from "../simulation/server.ts";
 import { acknowledgedIn, settled } from "./acknowledged.ts";
 import { dataOf, type Files, type SimPostgres } from "./application.ts";
@@ -101,6 +103,28 @@ const oneLabel: DatabaseOracle = {
   },
 };
 
+/** A person who sees Ready relies on the settings that were asked for. */
+const settingsTaken: DatabaseOracle = {
+  name: "Ready=True means that every instance knows the settings of the spec",
+  attach: (world) => {
+    let before: number | undefined;
+    world.stored.subscribe(world.subject.resource, () => {
+      const said = world.isReady ? world.observedGeneration : undefined;
+      const isNew = said !== before;
+      before = said;
+      const spec = specOf(world.primary);
+      if (said === undefined || !isNew || !spec || spec.hibernate) return;
+      const members = statusOf(world.primary).members?.map(({ name }) => name) ?? [];
+      const behind = [...world.application.pods].find(
+        ({ name, server: { taken } }) =>
+          taken && members.includes(name) && !isDeepStrictEqual(taken, settable(spec)),
+      );
+      if (behind)
+        world.violate(settingsTaken.name, `${behind.name} has ${JSON.stringify(behind.server.taken)}`);
+    });
+  },
+};
+
 /** Epochs count primaries: an older one never comes back. */
 const epochRises: DatabaseOracle = {
   name: "the epoch never goes back",
@@ -170,7 +194,7 @@ const backupsAreWhole: DatabaseOracle = {
       const wanted = before.get(name);
       if (phase !== "Done" || !wanted) return;
       before.delete(name);
-      const place = keyInStore(location?.directory ?? "", location?.name ?? "");
+      const place = keyInStore(location?.claim, location?.directory, location?.name);
       const found = world.application.store.get(place);
       if (!found) return world.violate("a backup has everything from before it", `there is no ${place}`);
       if (world.notes.get("mayHaveLost") === true) return;
@@ -192,7 +216,7 @@ const backupsAreFound: DatabaseOracle = {
   attach: (world) => {
     world.stored.subscribe(world.subject.resource, () => {
       const { message = "" } = statusOf(world.primary).restore ?? {};
-      if (message.startsWith("there is no backup"))
+      if (/there is no backup|no store for backups/.test(message))
         world.violate("a restore in place finds its backup", message);
     });
   },
@@ -224,6 +248,7 @@ export const oracles: readonly DatabaseOracle[] = [
   isProtected,
   budget,
   oneLabel,
+  settingsTaken,
   epochRises,
   lossIsTold,
   dataIsThere,

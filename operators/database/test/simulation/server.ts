@@ -82,6 +82,7 @@ export interface SavedServer {
   readonly synchronousNames: string;
   readonly epoch: number;
   readonly forkPosition: number;
+  readonly taken: Settings | undefined;
   readonly wanted: Settings;
   readonly running: Settings;
   readonly flushed: readonly (readonly [string, number])[];
@@ -130,6 +131,8 @@ export class SimulatedServer implements Engine {
     this.#pod.disk.data = data;
   }
 
+  /** Those of the spec that it has come to know last. */
+  taken: Configuration["parameters"] | undefined;
   /** Why the settings of the spec are not taken. */
   settingsProblem: string | undefined;
 
@@ -235,9 +238,11 @@ export class SimulatedServer implements Engine {
     const behind = server.data.log.length - data.log.length;
     const count = Math.min(behind, 1 + Math.floor(this.#world.chance.next() * 4));
     data.log.push(...server.data.log.slice(data.log.length, data.log.length + count));
-    if (data.log.length >= server.forkPosition) {
+    if (data.log.length >= server.forkPosition && data.timeline !== server.data.timeline) {
       data.timeline = server.data.timeline;
-      data.timelineEpoch = server.data.timelineEpoch;
+      // Whose timeline it is stands nowhere in the log: only what was said of it before is known.
+      const { timeline, timelineEpoch } = this.upstream ?? {};
+      data.timelineEpoch = timeline === data.timeline ? (timelineEpoch ?? -1) : -1;
     }
     this.isReceiving = true;
     return true;
@@ -292,6 +297,7 @@ export class SimulatedServer implements Engine {
       ...(this.isHung && { isSilent: true }),
       ...(this.isRunning && { inRecovery: this.inRecovery }),
       upstream: this.upstream?.name,
+      upstreamEpoch: this.upstream?.timelineEpoch,
       receiving: this.isReceiving,
       complaint: this.#complaint,
       failedRewinds: this.#failedRewinds,
@@ -431,10 +437,13 @@ export class SimulatedServer implements Engine {
     this.data = { ...source, log: [...source.log], kind: "standby" };
   }
 
-  #source({ name }: Upstream): Data | undefined {
+  /** As a copy of it is: whose timeline it is on is known only if it is the one that was spoken of. */
+  #source({ name, timeline, timelineEpoch }: Upstream): Data | undefined {
     const found = this.#find(name);
     if (!found || found.isFrozen || !found.server.isPrimary) return undefined;
-    return this.#world.canTalk(this.#pod.name, name) ? found.server.data : undefined;
+    const { data } = found.server;
+    if (!data || !this.#world.canTalk(this.#pod.name, name)) return undefined;
+    return { ...data, timelineEpoch: data.timeline === timeline ? timelineEpoch : -1 };
   }
 
   /** What is there now is kept for undo. What cannot be had leaves it as it was. */
@@ -523,14 +532,15 @@ export class SimulatedServer implements Engine {
     const bad = Object.entries(parameters).find(([, value]) => value === refused);
     this.settingsProblem = bad && `invalid value for parameter "${bad[0]}": "${bad[1]}"`;
     if (!bad) this.#wanted = parameters;
+    this.taken = parameters;
     this.isClosed = closed;
   }
 
   /** What a process that goes on where another was must know beside its disk. */
   save(): SavedServer {
-    const { isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition } = this;
+    const { isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition, taken } = this;
     return {
-      ...{ isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition },
+      ...{ isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition, taken },
       ...{ wanted: this.#wanted, running: this.#running, flushed: [...this.#flushed] },
     };
   }

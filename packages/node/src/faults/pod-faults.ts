@@ -26,7 +26,8 @@ const chunkBytes = 1 << 20;
 
 export class PodFaults {
   readonly #options: PodFaultsOptions;
-  readonly #cuts: { readonly address: string; readonly cut: Cut }[] = [];
+  /** By the pod that is cut off, which may be gone before it is mended. */
+  readonly #cuts: { readonly pod: PodRef; readonly cut: Cut }[] = [];
 
   constructor(options: PodFaultsOptions) {
     this.#options = options;
@@ -58,16 +59,17 @@ export class PodFaults {
   async #cut({ pod, direction, peer }: Extract<Fault, { kind: "cut" }>): Promise<void> {
     const address = this.#address(pod);
     const other = peer === undefined ? undefined : this.#address(peer);
-    if (direction !== "in")
-      this.#cuts.push({ address, cut: { from: address, ...(other ? { to: other } : {}) } });
+    if (direction !== "in") this.#cuts.push({ pod, cut: { from: address, ...(other ? { to: other } : {}) } });
     if (direction !== "out")
-      this.#cuts.push({ address, cut: { to: address, ...(other ? { from: other } : {}) } });
+      this.#cuts.push({ pod, cut: { to: address, ...(other ? { from: other } : {}) } });
     await this.#applyCuts();
   }
 
   async #mend(pod: PodRef | undefined): Promise<void> {
-    const address = pod === undefined ? undefined : this.#address(pod);
-    const kept = this.#cuts.filter((one) => address !== undefined && one.address !== address);
+    const kept = this.#cuts.filter(
+      (one) => pod !== undefined && (one.pod.namespace !== pod.namespace || one.pod.name !== pod.name),
+    );
+    if (pod !== undefined && kept.length === this.#cuts.length) this.#worker(pod);
     this.#cuts.splice(0, this.#cuts.length, ...kept);
     await this.#applyCuts();
   }
