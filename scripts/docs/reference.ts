@@ -4,7 +4,7 @@ import { backupHealthReasons, backupHealthyCondition } from "@keelson/kit";
 import { generateHelpTextForAllCommands } from "@stricli/core";
 import { DatabaseMetrics } from "../../operators/database/src/metrics.ts";
 import { EtcdMetrics } from "../../operators/etcd/src/metrics.ts";
-import { prometheusMetrics } from "../../packages/runtime/src/operator/prometheus.ts";
+import { PrometheusMetrics } from "../../packages/runtime/src/operator/prometheus.ts";
 import { type Constant, constantsIn } from "./constants.ts";
 
 /** By path below docs/reference. */
@@ -121,7 +121,7 @@ function groups(all: readonly Constant[]): { conditions: string[][]; reasons: st
 }
 
 async function metrics(): Promise<string> {
-  const runtime = parse((await (await prometheusMetrics()).text()).body);
+  const runtime = parse((await new PrometheusMetrics().text()).body);
   const row = ({ name, type, help }: { name: string; type: string; help: string }) => [
     `\`${name}\``,
     type,
@@ -131,7 +131,7 @@ async function metrics(): Promise<string> {
   return page(
     "Metrics",
     "Served at `/metrics` of an operator, in the names that dashboards for controller-runtime already know. " +
-      "`process_*` and `nodejs_*` are those of prom-client.",
+      "`process_*` and `nodejs_*` are those of prom-client; it begins to count when they are first asked for.",
     [
       "## Every operator\n",
       table(header, runtime.filter(({ name }) => !/^(process|nodejs)_/.test(name)).map(row)),

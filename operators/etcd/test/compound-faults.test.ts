@@ -3,16 +3,12 @@ import { PersistentVolumeClaim, Pod, Service } from "keelson/kinds";
 import { describe, expect, test, vi } from "vitest";
 import { EtcdBackup } from "../src/api/backup.ts";
 import { EtcdCluster } from "../src/api/cluster.ts";
-import { scenario } from "./explore/scenario.ts";
+import { condition, each, healed, named, scenario, spec } from "./explore/scenario.ts";
 import { type EtcdWorld, ref } from "./explore/subject.ts";
 
 const { namespace } = ref;
-const named = (name: string) => ({ namespace, name });
 const three = "three members";
 
-const spec = (change: object) => async (world: EtcdWorld) => {
-  await world.client.kind(EtcdCluster).patch(ref, { type: "merge", body: { spec: change } as never });
-};
 const size = (count: number) => spec({ size: count });
 const killPod = (name: string) => async (world: EtcdWorld) => {
   if (world.stored.get("pods", name, namespace)) await world.client.kind(Pod).delete(named(name));
@@ -40,11 +36,6 @@ const create =
       .kind(EtcdCluster)
       .create({ metadata: ref, spec: { size: 3, version: "3.6.16", ...change } as never });
   };
-const each =
-  (happen: (name: string) => (world: EtcdWorld) => Promise<void>) =>
-  async (world: EtcdWorld): Promise<void> => {
-    for (const { metadata } of world.pods) await happen(metadata.name)(world);
-  };
 const volumes = (full: boolean) => (world: EtcdWorld) => {
   for (const { metadata } of world.pods) {
     const volume = world.simulation.volumes.of(namespace, metadata.name);
@@ -58,15 +49,10 @@ const backup = (name: string) => async (world: EtcdWorld) => {
     spec: { cluster: ref.name, store: { claim: { name: "vault" } } },
   } as never);
 };
-const condition =
-  (check: (world: EtcdWorld) => void) =>
-  async (world: EtcdWorld): Promise<void> =>
-    check(world);
 const useUpQuota = ({ application }: EtcdWorld) => {
   application.group.history = 1_000_000;
 };
 const finalBackup = spec({ deletion: { finalBackup: { claim: { name: "vault" } } } });
-const healed = { convergeMs: 120_000 };
 const timeout = 60_000;
 
 describe("deletion", { timeout }, () => {
@@ -427,91 +413,6 @@ describe("the loss of data", { timeout }, () => {
       [90_000, lost],
       [150_000, lost],
     ]);
-  });
-});
-
-describe("claims that are deleted while their pods run", { timeout }, () => {
-  const deleteClaims = each((name) => async (world) => {
-    await world.client.kind(PersistentVolumeClaim).delete(named(name));
-  });
-  const isReplaced = condition((world) => {
-    const claims = world.stored.list("persistentvolumeclaims", namespace);
-    expect(claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
-    expect(world.condition("Ready")?.status).toBe("True");
-  });
-
-  test.each([
-    ["one member", "example-0"],
-    [three, "example-2"],
-  ])("%s: others copy the data before the last of them is gone", async (beginning, last) => {
-    await scenario(
-      beginning,
-      [
-        [0, deleteClaims],
-        [120_000, isReplaced],
-        [
-          120_000,
-          condition((world) => expect(world.pods.map(({ metadata }) => metadata.name)).not.toContain(last)),
-        ],
-      ],
-      healed,
-    );
-  });
-
-  test("the only one, and the spec asks for three: the cluster grows", async () => {
-    await scenario(
-      "one member",
-      [
-        [0, spec({ paused: true })],
-        [0, deleteClaims],
-        [1_000, spec({ paused: false, size: 3 })],
-        [120_000, isReplaced],
-      ],
-      healed,
-    );
-  });
-});
-
-describe("a rollout", { timeout }, () => {
-  const isWrong = (name: string, wrong: boolean) => (world: EtcdWorld) => {
-    for (const process of world.application.processes) if (process.name === name) process.data.wrong = wrong;
-  };
-  const isStopped = condition((world) => {
-    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "Corrupt" });
-    expect(world.condition("Degraded")?.message).toMatch(/example-1 has other data.*delete the claim/);
-  });
-
-  test("stops when a member has other data, says whose, and goes on when the data is the same again", async () => {
-    await scenario(
-      three,
-      [
-        [0, spec({ settings: { snapshotCount: 5_000 } })],
-        [5_000, isWrong("example-1", true)],
-        [90_000, isStopped],
-        [390_000, isStopped],
-        [400_000, isWrong("example-1", false)],
-      ],
-      { convergeMs: 400_000 },
-    );
-  });
-
-  test("goes on when the member that has other data was replaced", async () => {
-    await scenario(
-      three,
-      [
-        [0, spec({ settings: { snapshotCount: 5_000 } })],
-        [5_000, isWrong("example-1", true)],
-        [90_000, isStopped],
-        [
-          91_000,
-          async (world) => {
-            await world.client.kind(PersistentVolumeClaim).delete(named("example-1"));
-            await world.client.kind(Pod).delete(named("example-1"));
-          },
-        ],
-      ],
-      healed,
-    );
   });
 });
 

@@ -14,6 +14,7 @@ import {
   ref,
   serving,
 } from "./explore/database.ts";
+import type { Files } from "./explore/files.ts";
 import { found } from "./explore/found.ts";
 import { scenario } from "./explore/happenings.ts";
 import { subject } from "./explore/index.ts";
@@ -159,6 +160,38 @@ test("a database that lost its status is deleted with a last snapshot all the sa
   expect(trace.map(({ text }) => text)).toContain("Done");
 });
 
+test("nobody writes after the last snapshot, however long the operator is away", {
+  timeout: 120_000,
+}, async () => {
+  const write = (world: RedisWorld) => {
+    const [server] = [...world.application.servers].filter(({ role }) => role === "primary");
+    return server && world.application.write(server, "late", "1");
+  };
+  const away = (isAway: boolean) => (world: RedisWorld) => {
+    for (const manager of world.simulation.cluster.managers) isAway ? manager.pause() : manager.resume();
+  };
+  await scenario("a replica", [
+    [
+      1_000,
+      async (world) => {
+        await change(world, { onDelete: "Snapshot" });
+        world.application.taskMs = 30_000;
+        world.notes.set("leaves", "Snapshot");
+        await world.client.kind(SampleDB).delete(ref);
+      },
+    ],
+    [5_000, away(true)],
+    [
+      55_000,
+      (world) => {
+        expect(world.application.servers.size).toBe(2);
+        expect(write(world)).toBeUndefined();
+      },
+    ],
+    [56_000, away(false)],
+  ]);
+});
+
 test("a reference that a person took off one Service keeps nothing else, though the status is lost too", {
   timeout: 120_000,
 }, async () => {
@@ -250,18 +283,23 @@ test("a spec that goes back to an earlier restore takes nothing away, also when 
 describe("a restore that nobody remembers is completed before anything else uses its volume", {
   timeout: 120_000,
 }, () => {
-  /** Begins a restore, and does something as soon as its Job fills the volume. */
-  const whileFilling = (what: (world: RedisWorld) => Promise<void>) => async (world: RedisWorld) => {
-    const backup = backupsIn(world)[0]?.metadata.name;
-    allowLoss(world);
-    world.application.taskMs = 20_000;
-    await change(world, { restoreFrom: { backup } });
-    const look = () => {
-      if (world.application.filling.size > 0) void what(world);
-      else world.clock.timer(50, look);
+  /** Begins a restore, and does something as soon as its Job fills the volume, or has come further. */
+  const whileFilling =
+    (
+      what: (world: RedisWorld) => Promise<void>,
+      isTime = ({ application }: RedisWorld) => application.filling.size > 0,
+    ) =>
+    async (world: RedisWorld) => {
+      const backup = backupsIn(world)[0]?.metadata.name;
+      allowLoss(world);
+      world.application.taskMs = 20_000;
+      await change(world, { restoreFrom: { backup } });
+      const look = () => {
+        if (isTime(world)) void what(world);
+        else world.clock.timer(50, look);
+      };
+      look();
     };
-    look();
-  };
   const remake =
     (restoreFrom: (backup: string) => object | undefined, propagation: "Orphan" | "Background" = "Orphan") =>
     async (world: RedisWorld): Promise<void> => {
@@ -294,6 +332,32 @@ describe("a restore that nobody remembers is completed before anything else uses
     await scenario("a replica, with a backup", [
       [1_000, begin],
       [120_000, (world) => expect(world.isReady).toBe(true)],
+    ]);
+  });
+
+  test("and what it had set aside is served again when it was killed before anything took its place", async () => {
+    const half = ({ simulation }: RedisWorld) =>
+      [...simulation.volumes.all.values()]
+        .map(({ data }) => data as Files | undefined)
+        .find((files) => files?.unfinished !== undefined);
+    let before: readonly string[] = [];
+    const begin = whileFilling(
+      async (world) => {
+        before = [...(half(world)?.keys.keys() ?? [])];
+        for (const pod of world.application.filling) world.simulation.kubelet.crash(pod);
+        await remake(() => undefined, "Background")(world);
+      },
+      (world) => half(world) !== undefined,
+    );
+    await scenario("a replica, with a backup", [
+      [10_000, begin],
+      [
+        120_000,
+        (world) => {
+          expect(before.length).toBeGreaterThan(0);
+          expect([...(serving(world)?.files.keys.keys() ?? [])]).toEqual(expect.arrayContaining([...before]));
+        },
+      ],
     ]);
   });
 });

@@ -39,6 +39,12 @@ const ids = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
+/**
+ * For certificates that are made to be used at once: valid from this long ago. The clocks of others may be behind, and our
+ * own may be set back. Time that was taken for that of another zone is wrong by less than a day.
+ */
+export const backdateMs = 86_400_000;
+
 /** Whom a certificate is about. */
 export interface Subject {
   /** Empty for none: some servers take it for the name of a user. */

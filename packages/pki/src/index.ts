@@ -1,5 +1,6 @@
 /** Certificates without OpenSSL: an authority, leaves, and signing requests. */
 export {
+  backdateMs,
   type CertificateOptions,
   certify,
   createAuthority,

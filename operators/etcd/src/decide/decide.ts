@@ -10,7 +10,7 @@ import { authentication, lockedOut, secretMissing } from "./access.ts";
 import { bootstrap } from "./bootstrap.ts";
 import type { Decision, Policy } from "./decision.ts";
 import { changedClaim, changedPod } from "./drift.ts";
-import { dataLoss, namesOf } from "./facts.ts";
+import { dataLoss, mayVote, namesOf } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
 import { inconsistentMember, lostMember, unhealthyVoters } from "./heal.ts";
 import { joining } from "./join.ts";
@@ -26,7 +26,7 @@ import {
 import { quorumLoss, recovering } from "./quorum-loss.ts";
 import { rollback, rollbackWithoutQuorum } from "./rollback.ts";
 import { desiredTemplate, finishedTrials, rollout } from "./rollout.ts";
-import { scale } from "./scale.ts";
+import { missingMember, scale } from "./scale.ts";
 import { growth, stuckMembers, stuckPods, stuckVolume } from "./stuck.ts";
 import { unknownVoters } from "./unknown.ts";
 import { corruption, defragmentation, noSpace, volumes } from "./upkeep.ts";
@@ -69,6 +69,7 @@ const policies: readonly Policy[] = [
   authentication,
   joining,
   unknownVoters,
+  missingMember,
   rollout,
   scale,
   defragmentation,
@@ -162,6 +163,8 @@ function versionOf(o: Observed): string {
 function hibernation(o: Observed): Decision | undefined {
   if (!o.spec.hibernate) return undefined;
   const running = o.members.filter(({ pod }) => pod && !pod.deleting);
+  // A claim that is being deleted goes with its pod: such a member is replaced before everyone stops.
+  if (running.some((member) => member.claim?.deleting && mayVote(member))) return undefined;
   const reason = reasons.hibernating;
   if (running.length > 0) {
     const members = running.map(({ record }) => record.name);
@@ -169,7 +172,7 @@ function hibernation(o: Observed): Decision | undefined {
   }
   const stopping = o.members.filter(({ pod }) => pod);
   if (stopping.length > 0) return { do: "wait", reason, message: `${namesOf(stopping)}: stopping` };
-  const losses = o.members.flatMap((member) => {
+  const losses = o.members.filter(mayVote).flatMap((member) => {
     const loss = dataLoss(o, member);
     return loss === undefined ? [] : `${member.record.name}: ${loss}`;
   });

@@ -39,6 +39,8 @@ export type Action =
   | {
       readonly do: "makeSpace";
       readonly members: readonly string[];
+      /** History up to here is dropped: the newest of all, which the member that is asked may not have reached. */
+      readonly revision: bigint;
       readonly alarms: readonly Alarm[];
       readonly quota: bigint;
     }

@@ -13,6 +13,11 @@ export function voters(o: Observed): readonly ObservedMember[] {
   return o.members.filter(({ entry }) => entry !== undefined && !entry.learner);
 }
 
+/** By its record: etcd counts it among the voters, as far as anybody knows. */
+export function mayVote({ record }: ObservedMember): boolean {
+  return record.phase === "Voter" || (record.phase === "Leaving" && !record.removed);
+}
+
 /** The number of voters, unknown members included. */
 export function voterCount(o: Observed): number {
   return o.list?.members.filter(({ learner }) => !learner).length ?? 0;

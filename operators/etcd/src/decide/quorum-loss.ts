@@ -4,7 +4,7 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, namesOf, obstacleOf, templateFor } from "./facts.ts";
+import { dataLoss, isReversible, mayVote, namesOf, obstacleOf, templateFor } from "./facts.ts";
 
 /** The revision of a survivor that does not answer. */
 const unknown = "unknown";
@@ -12,11 +12,7 @@ const unknown = "unknown";
 const graceMs = 30_000;
 export function quorumLoss(o: Observed): Decision | undefined {
   if (o.list || o.status.clusterId === undefined) return undefined;
-  const counted = o.members.filter(
-    (member) =>
-      (member.record.phase === "Voter" || (member.record.phase === "Leaving" && !member.record.removed)) &&
-      !isLearner(member),
-  );
+  const counted = o.members.filter((member) => mayVote(member) && !isLearner(member));
   const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
   const survivors = counted.filter((member) => !lost.includes(member));
   const strangers = o.unknownMembers.filter(({ learner }) => !learner);
@@ -240,7 +236,8 @@ function stopAll(o: Observed, survivor: ObservedMember, recovery: Recovery): Dec
     status: {
       members: [{ ...survivor.record, phase: "Voter" }],
       recovery: { ...recovery, phase: "Forcing" },
-      rollout: undefined,
+      // Where there is no way back, nothing older reads its data.
+      rollout: isReversible(o) ? undefined : o.status.rollout,
     },
     reason,
     message: `${survivor.record.name} will continue alone`,

@@ -18,6 +18,7 @@ export function rollback(o: Observed): Decision | undefined {
   const { rollout, template } = o.status;
   if (!rollout || !template) return undefined;
   if (rollout.rollback !== undefined) return rollBack(o, rollout, template);
+  if (isAgreed(o, rollout, template)) return undefined;
   const why = withdrawn(o) ?? o.members.map((member) => failure(o, member, rollout)).find((each) => each);
   if (why === undefined) return undefined;
   return {
@@ -60,20 +61,21 @@ function failure(o: Observed, member: ObservedMember, rollout: Rollout): string 
 }
 
 /**
- * One member after the other, those that do not serve first. The version that the members agreed on rises only when
- * all of them run the new minor; from then on the old one refuses the data.
+ * The version that the members agreed on rises only when all of them run the new minor; from then on the old one refuses
+ * the data.
  */
+function isAgreed({ clusterVersion }: Observed, rollout: Rollout, template: Template): boolean {
+  const minor = clusterVersion === undefined ? undefined : minorOf(clusterVersion);
+  return minor === minorOf(rollout.recipe.version) && minor !== minorOf(template.recipe.version);
+}
+
+/** One member after the other, those that do not serve first. */
 function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
-  const agreed = o.clusterVersion;
-  if (
-    agreed !== undefined &&
-    minorOf(agreed) !== minorOf(template.recipe.version) &&
-    minorOf(agreed) === minorOf(rollout.recipe.version)
-  ) {
+  if (isAgreed(o, rollout, template)) {
     return {
       do: "record",
       status: { rollout: withoutRollback(rollout) },
-      event: `there is no way back to etcd ${template.recipe.version}: the members have agreed on ${minorOf(agreed)}`,
+      event: `there is no way back to etcd ${template.recipe.version}: the members have agreed on ${minorOf(rollout.recipe.version)}`,
       reason,
       message: `there is no way back to etcd ${template.recipe.version}`,
     };

@@ -7,7 +7,7 @@ import { canRemove, isHealthy, isLeader } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 export function scale(o: Observed): Decision | undefined {
-  if (!o.list || o.status.rollout) return undefined;
+  if (!o.list) return undefined;
   const here = o.members.length;
   const { size } = o.spec;
   if (here < size) return grow(o, size);
@@ -15,11 +15,21 @@ export function scale(o: Observed): Decision | undefined {
   return undefined;
 }
 
-/** One more, on the way to this many. */
+/**
+ * A rollout does not go on with fewer members than the spec asks for: with one of three gone, every restart would cost the
+ * quorum.
+ */
+export function missingMember(o: Observed): Decision | undefined {
+  const { size } = o.spec;
+  return o.list && o.status.rollout && o.members.length < size ? grow(o, size) : undefined;
+}
+
+/** One more, on the way to this many. During a rollout it has what is rolled out: it may be too late for anything older. */
 export function grow(o: Observed, size: number): Decision {
   const ordinal = o.status.nextMember ?? 0;
   const name = memberName(o.cluster, ordinal);
-  const template = o.status.template?.hash;
+  const { rollout } = o.status;
+  const template = (rollout && rollout.rollback === undefined ? rollout : o.status.template)?.hash;
   const record = { name, phase: "Joining" as const, ...(template === undefined ? {} : { template }) };
   return {
     do: "record",

@@ -4,7 +4,7 @@ import { reasons } from "../api/conditions.ts";
 import { hex } from "../engine/etcd.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { isSettled, isStable, lagOf, leaderOf, purposes } from "./facts.ts";
+import { isSettled, isStable, lagOf, leaderOf, namesOf, purposes } from "./facts.ts";
 import { contactFor, leave } from "./leaving.ts";
 import { passLeadership, restart } from "./pods.ts";
 
@@ -70,14 +70,11 @@ export function noSpace(o: Observed): Decision | undefined {
   const members = followersFirst(o)
     .filter(({ status }) => status !== undefined)
     .map(({ record }) => record.name);
-  return {
-    do: "makeSpace",
-    members,
-    alarms: raised,
-    quota,
-    reason,
-    message: "etcd is out of space; old revisions are dropped",
-  };
+  const silent = o.members.filter(({ status }) => status === undefined);
+  // It may raise the alarm again as long as it is not defragmented.
+  const left = silent.length === 0 ? "" : `; ${namesOf(silent)} follows when it answers`;
+  const message = `etcd is out of space; old revisions are dropped${left}`;
+  return { do: "makeSpace", members, revision: newest, alarms: raised, quota, reason, message };
 }
 
 /** Nine tenths: below that it is worth accepting writes again. */

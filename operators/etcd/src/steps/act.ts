@@ -76,8 +76,7 @@ async function perform(step: StepContext, decision: Decision): Promise<StepResul
       await createPods(step, decision);
       break;
     case "deletePods":
-      await deletePods(step, decision);
-      break;
+      return await deletePods(step, decision);
     case "markVoter":
       await markVoter(step, decision);
       break;

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { deleteClaim } from "./claims.ts";
 import { removeMember } from "./membership.ts";
+import { deletePods } from "./pods.ts";
 import { attempt, type DecisionTo, type StepContext } from "./step.ts";
 
 interface Given {
@@ -9,9 +10,15 @@ interface Given {
   /** Whether the pod is ready: as it was observed, and as it is now. */
   readonly observedReady?: boolean;
   readonly liveReady?: boolean;
+  /** Whether the claim is being deleted: as it was observed, and as it is now. */
+  readonly observedDeleting?: boolean;
+  readonly liveDeleting?: boolean;
 }
 
-function stepOf({ leads = true, observedReady = false, liveReady = false }: Given) {
+function stepOf(given: Given) {
+  const { leads = true, observedReady = false, liveReady = false } = given;
+  const { observedDeleting = false, liveDeleting = false } = given;
+  const deletion = liveDeleting ? { deletionTimestamp: "2026-01-01T12:00:00Z" } : {};
   const calls: string[] = [];
   const conditions = [{ type: "Ready", status: liveReady ? "True" : "False" }];
   const ctx = {
@@ -21,16 +28,21 @@ function stepOf({ leads = true, observedReady = false, liveReady = false }: Give
       if (!leads) throw new Error("the lease is lost");
     },
     own: {
-      pods: { live: async () => ({ status: { conditions } }) },
+      pods: {
+        live: async () => ({ status: { conditions } }),
+        delete: async (key: string) => void calls.push(`delete pod ${key}`),
+      },
       claims: {
-        live: async () => ({ metadata: { resourceVersion: "42" } }),
+        live: async () => ({ metadata: { resourceVersion: "42", ...deletion } }),
         delete: async (_: string, options: object = {}) =>
           void calls.push(`delete ${JSON.stringify(options)}`),
       },
     },
   };
   const etcd = { remove: async (id: string) => void calls.push(`remove ${id}`) };
-  const members = [{ record: { name: "c-1" }, pod: { ready: observedReady } }];
+  const members = [
+    { record: { name: "c-1" }, pod: { ready: observedReady }, claim: { deleting: observedDeleting } },
+  ];
   const step = {
     ctx,
     cluster: { metadata: { name: "c", namespace: "default", uid: "u" }, spec: {} },
@@ -59,6 +71,17 @@ test("a member that has come back meanwhile is not removed", async () => {
   const gone = stepOf({});
   expect(await removeMember(gone.step, removal as DecisionTo<"removeMember">)).toBe("done");
   expect(gone.calls).toEqual(["remove 7"]);
+});
+
+test("a pod is not ended by whoever does not know that its claim would go with it", async () => {
+  const decision = { do: "deletePods", members: ["c-1"], reason: "Hibernating", message: "" };
+  const ended = async (given: Given) => {
+    const { step, calls } = stepOf(given);
+    return [await deletePods(step, decision as DecisionTo<"deletePods">), ...calls];
+  };
+  expect(await ended({ liveDeleting: true })).toEqual([{ refused: "the claim c-1 is being deleted" }]);
+  expect(await ended({ observedDeleting: true, liveDeleting: true })).toEqual(["done", "delete pod 1"]);
+  expect(await ended({})).toEqual(["done", "delete pod 1"]);
 });
 
 test("a volume is deleted only as it was just seen", async () => {

@@ -1,7 +1,7 @@
-/** Hashes of members are compared: whose data counts. */
+/** Hashes of members are compared: whose data counts. History is dropped: up to where. */
 import { expect, test } from "vitest";
 import { cluster, silent, voter } from "../../test/decide/observed.ts";
-import { compareHashes } from "./maintenance.ts";
+import { compareHashes, makeSpace } from "./maintenance.ts";
 import type { DecisionTo, StepContext } from "./step.ts";
 
 /** The comparison that is recorded when these members answer with these hashes. */
@@ -37,4 +37,33 @@ test("a majority of all voters agrees, or nobody does", async () => {
   expect(await compared({ [a]: "x", [b]: "x", [c]: "y" }, three)).toMatchObject({ agreed: true, odd: [c] });
   expect(await compared({ [a]: "x", [b]: "y" }, three)).toMatchObject({ agreed: false, odd: [] });
   expect(await compared({ [a]: "x" }, missing)).toMatchObject({ agreed: false });
+});
+
+test("history is dropped up to the newest revision, and what is written meanwhile is not taken for dropped", async () => {
+  const calls: string[] = [];
+  let recorded: unknown;
+  const etcd = {
+    compact: async (revision: bigint) => void calls.push(`compact ${revision}`),
+    defragment: async () => {},
+    status: async () => ({ dbSizeInUseBytes: 950n, revision: 101n }),
+    disarm: async () => void calls.push("disarm"),
+  };
+  const step = {
+    ctx: {
+      signal: new AbortController().signal,
+      assertLeading: () => {},
+      setStatus: ({ space }: { space?: unknown }) => {
+        recorded = space;
+      },
+    },
+    gathered: {
+      observed: cluster([voter(0), voter(1)]),
+      answers: { statuses: new Map([["example-1", { revision: 98n }]]), etcd: () => etcd },
+    },
+    event: () => {},
+  } as unknown as StepContext;
+  const decision = { do: "makeSpace", members: ["example-1"], revision: 100n, alarms: [], quota: 1_000n };
+  await makeSpace(step, decision as unknown as DecisionTo<"makeSpace">);
+  expect(calls).toEqual(["compact 100"]);
+  expect(recorded).toEqual({ revision: "100" });
 });

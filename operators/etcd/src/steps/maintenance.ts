@@ -65,16 +65,15 @@ function least(values: readonly bigint[]): bigint {
   return [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[0] ?? 0n;
 }
 
-/** Compacts up to now, defragments member by member, and disarms the alarm if there is space again. */
+/** Drops history, defragments member by member, and disarms the alarm if there is space again. */
 export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpace">): Promise<void> {
   const { ctx, gathered, event } = step;
-  const { members, alarms, quota } = decision;
+  const { members, revision, alarms, quota } = decision;
   const [first = ""] = members;
   const call = { signal: ctx.signal, timeoutMs: longMs };
-  const newest = gathered.answers.statuses.get(first)?.revision ?? 0n;
   ctx.assertLeading();
   try {
-    await etcdOf(step, first).compact(newest, call);
+    await etcdOf(step, first).compact(revision, call);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "Compacted")) throw error;
   }
@@ -82,16 +81,20 @@ export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpa
     ctx.assertLeading();
     await etcdOf(step, name).defragment(call);
   }
-  const { dbSizeInUseBytes, revision } = await etcdOf(step, first).status(call);
-  const space = { revision: revision.toString() };
-  ctx.setStatus({ ...statusOf(gathered.observed, decision), space });
+  const { dbSizeInUseBytes } = await etcdOf(step, first).status(call);
+  // What was written meanwhile is not dropped, so the data is not known to fill the quota at a later revision.
+  ctx.setStatus({ ...statusOf(gathered.observed, decision), space: { revision: revision.toString() } });
   if (fillsQuota(dbSizeInUseBytes, quota)) {
-    event("Warning", "NoSpace", `history before revision ${newest} was dropped, and there is still no room`);
+    event(
+      "Warning",
+      "NoSpace",
+      `history before revision ${revision} was dropped, and there is still no room`,
+    );
     return;
   }
   ctx.assertLeading();
   for (const alarm of alarms) await etcdOf(step, first).disarm(alarm, call);
-  event("Normal", "SpaceMade", `history before revision ${newest} was dropped and the alarm lifted`);
+  event("Normal", "SpaceMade", `history before revision ${revision} was dropped and the alarm lifted`);
 }
 
 export async function disarm(

@@ -5,7 +5,7 @@ import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey, memberLabels } from "../resources/names.ts";
 import { ownersOf } from "../resources/owners.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
-import type { DecisionTo, StepContext } from "./step.ts";
+import type { DecisionTo, StepContext, StepResult } from "./step.ts";
 
 export async function createPods(
   { cluster, ctx, event }: StepContext,
@@ -26,9 +26,13 @@ export async function createPods(
 
 /** By UID: the pod that was seen is deleted, never its successor. Our own budget would refuse an eviction. */
 export async function deletePods(
-  { cluster, ctx, event }: StepContext,
+  step: StepContext,
   { members, now, message, reason }: DecisionTo<"deletePods">,
-): Promise<void> {
+): Promise<StepResult> {
+  const { cluster, ctx, event } = step;
+  for (const member of members) {
+    if (await losesVolume(step, member)) return { refused: `the claim ${member} is being deleted` };
+  }
   for (const member of members) {
     await ctx.own.pods.delete(
       memberKey(clusterName(cluster), member),
@@ -36,6 +40,15 @@ export async function deletePods(
     );
   }
   event("Normal", reason, message);
+  return "done";
+}
+
+/** A claim that is being deleted goes with its pod. Whoever decided did not know; so it is asked for past every cache. */
+async function losesVolume({ cluster, ctx, gathered }: StepContext, member: string): Promise<boolean> {
+  const seen = gathered.observed.members.find(({ record }) => record.name === member);
+  if (!seen?.claim || seen.claim.deleting) return false;
+  const claim = await ctx.own.claims.live(memberKey(clusterName(cluster), member));
+  return claim?.metadata.deletionTimestamp !== undefined;
 }
 
 export async function markVoter(

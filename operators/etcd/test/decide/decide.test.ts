@@ -27,6 +27,7 @@ import {
   templateFor,
   three,
   trial,
+  volumeDeleting,
   volumeGone,
   voter,
 } from "./observed.ts";
@@ -126,6 +127,16 @@ decisions("hibernation", decide, [
     cluster([voter(0), voter(1, noPod)], asleep),
     "deletePods Hibernating: example-0: stopped, its data is kept",
     { members: ["example-0"] },
+  ],
+  [
+    "a claim is being deleted, and would go with its pod",
+    cluster([voter(0), voter(1), voter(2, volumeDeleting)], asleep),
+    "record Healing: example-2 will leave: its volume is being deleted",
+  ],
+  [
+    "the claim of a member that has left is being deleted",
+    cluster([voter(0), leaving(1, volumeDeleting, record({ removed: true }))], asleep),
+    "deletePods Hibernating: example-0, example-1: stopped, its data is kept",
   ],
   ["members are stopping", cluster([voter(0, stopping)], asleep), "wait Hibernating: example-0: stopping"],
   [

@@ -50,6 +50,11 @@ decisions("a rollout that fails", rollback, [
     { status: { rollout: { rollback: "the spec no longer asks for it" } } },
   ],
   [
+    "the spec asks for what was there before, too late",
+    cluster([voter(0, madeFrom(newMinor))], { clusterVersion: "3.7.0", status: { rollout: newMinor } }),
+    undefined,
+  ],
+  [
     "the image holds another version",
     rolling([says({ version: "3.5.35" })]),
     because("example-2 runs etcd 3.5.35 where 3.6.16 was asked for"),

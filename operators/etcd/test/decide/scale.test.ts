@@ -1,4 +1,4 @@
-import { scale } from "../../src/decide/scale.ts";
+import { missingMember, scale } from "../../src/decide/scale.ts";
 import {
   cluster,
   cordoned,
@@ -19,11 +19,6 @@ const leaves = (member: string) => `record Shrinking: ${member} will leave: the 
 decisions("scale", scale, [
   ["the size is right", three(), undefined],
   ["there is no quorum", three(size(5, { quorum: false })), undefined],
-  [
-    "a rollout is under way",
-    three(size(5, { status: { rollout: templateFor({ settings: { snapshotCount: 5 } }) } })),
-    undefined,
-  ],
   [
     "members are missing",
     three(size(5)),
@@ -72,5 +67,25 @@ decisions("scale", scale, [
     "one is too many, and none can leave",
     cluster([voter(0), voter(1, leaderless), voter(2, leaderless)], size(2)),
     "wait Shrinking: no member can leave without costing the others their majority",
+  ],
+]);
+
+const rollout = templateFor({ settings: { snapshotCount: 5 } });
+
+decisions("a rollout that meets a missing member", missingMember, [
+  ["none is missing", three({ status: { rollout } }), undefined],
+  ["there is no quorum", three(size(5, { status: { rollout }, quorum: false })), undefined],
+  ["no rollout is under way", three(size(5)), undefined],
+  [
+    "it joins with what is rolled out",
+    three(size(4, { status: { rollout } })),
+    "record Growing: example-3 will join: 3 of 4 members",
+    { status: { members: [{}, {}, {}, { name: "example-3", template: rollout.hash }] } },
+  ],
+  [
+    "it joins with what was there before, where the rollout is rolled back",
+    three(size(4, { status: { rollout: { ...rollout, rollback: "it failed" } } })),
+    "record Growing: example-3 will join: 3 of 4 members",
+    { status: { members: [{}, {}, {}, { name: "example-3", template: template.hash }] } },
   ],
 ]);

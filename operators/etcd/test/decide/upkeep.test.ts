@@ -11,6 +11,7 @@ import {
   readyFor,
   type Special,
   says,
+  silent,
   type Trait,
   template,
   templateFor,
@@ -75,6 +76,18 @@ decisions("an alarm about space", noSpace, [
     three(full),
     makeSpace,
     { members: ["example-1", "example-2", "example-0"], alarms: [alarm("NOSPACE", 0)], quota: 1_000_000n },
+  ],
+  [
+    "a member lags: history is dropped up to the newest revision",
+    cluster([voter(0), voter(1, says({ revision: 98n })), voter(2)], full),
+    makeSpace,
+    { members: ["example-1", "example-2", "example-0"], revision: 100n },
+  ],
+  [
+    "one member does not answer",
+    cluster([voter(0), voter(1), voter(2, silent)], full),
+    `${makeSpace}; example-2 follows when it answers`,
+    { members: ["example-1", "example-0"] },
   ],
   ["history was dropped at an older revision", three(compactedAt("99")), makeSpace],
   [

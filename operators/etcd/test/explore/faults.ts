@@ -1,5 +1,6 @@
 /** Faults that only etcd has. */
-import { atFraction, type Disturbance, randomFraction } from "@keelson/testing";
+import { anywhere, atFraction, type Disturbance, randomFraction } from "@keelson/testing";
+import { PersistentVolumeClaim } from "keelson/kinds";
 import type { SimEtcd } from "../simulation/etcd.ts";
 
 type Fault = Disturbance<SimEtcd>;
@@ -55,16 +56,37 @@ const leaderMoved: Fault = {
   },
 };
 
-/** History fills the quota, where there is one. */
+/** History fills the quota, where there is one: by writes that etcd takes, so at a later revision than before. */
 const noSpace: Fault = {
   name: "etcd: out of space",
   begin: (world) => {
     const { application } = world;
     if (application.groups.size === 0) return;
     const quota = Math.max(...[...application.processes].map(({ request }) => request.quotaBytes));
-    if (quota > 0) application.group.history = quota;
+    const { group } = application;
+    if (quota > 0 && application.write(group, "overwritten", "often")) group.history = quota;
   },
 };
+
+/** They go when their pods do, and not before: as long as a member serves, another can copy its data. */
+const claimsDeleted = anywhere({
+  name: "volume: claims are deleted while their pods run",
+  choose: (random) => ({ which: randomFraction(random), all: random.next() < 0.5 }),
+  begin: async (scene, { which, all }) => {
+    const names = scene.pods
+      .filter(({ metadata, spec }) =>
+        spec?.volumes?.some(({ persistentVolumeClaim: used }) => used?.claimName === metadata.name),
+      )
+      .map(({ metadata }) => metadata.name);
+    const one = atFraction(names, which);
+    for (const name of all || one === undefined ? names : [one]) {
+      scene.note(`it is ${name}`);
+      const ref = { namespace: scene.subject.ref.namespace, name };
+      if (await scene.client.kind(PersistentVolumeClaim).find(ref))
+        await scene.client.kind(PersistentVolumeClaim).delete(ref);
+    }
+  },
+});
 
 const storeDown: Fault = {
   name: "backup: the store does not answer",
@@ -77,4 +99,11 @@ const storeDown: Fault = {
   },
 };
 
-export const faults: readonly Fault[] = [voterAdded, memberRemoved, leaderMoved, noSpace, storeDown];
+export const faults: readonly Fault[] = [
+  voterAdded,
+  memberRemoved,
+  leaderMoved,
+  noSpace,
+  claimsDeleted,
+  storeDown,
+];

@@ -653,4 +653,38 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 48300, do: "pod: deleted", with: { which: 0.005, force: false } },
     ],
   },
+  "etcd is out of space, and the operator does not reach a member": {
+    beginning: "three members with a small quota",
+    seed: 500001583,
+    steps: [
+      {
+        atMs: 0,
+        do: "line: operator to a pod",
+        forMs: 146300,
+        with: { how: "dropped", which: 0.296, ms: 30000 },
+      },
+      { atMs: 0, do: "etcd: out of space" },
+    ],
+  },
+  "all claims are deleted, and the cluster is to hibernate": {
+    beginning: "three members",
+    seed: 12,
+    steps: [
+      { atMs: 0, do: "volume: claims are deleted while their pods run", with: { which: 0, all: true } },
+      { atMs: 200, do: "edit: hibernated", forMs: 90000 },
+    ],
+  },
+  "a voter is added by hand while the operator reaches no pod": {
+    beginning: "two members",
+    seed: 510000074,
+    steps: [
+      {
+        atMs: 0,
+        do: "line: operator to a pod",
+        forMs: 129400,
+        with: { how: "dropped", which: 0.566, all: true },
+      },
+      { atMs: 0, do: "etcd: a voter is added by hand", forMs: 77900 },
+    ],
+  },
 };

@@ -1,5 +1,5 @@
 /** What must hold for an EtcdCluster, beside what must hold for anything. */
-import type { Oracle, World } from "@keelson/testing";
+import { type Oracle, operatorName, type World } from "@keelson/testing";
 import type { EtcdClusterObject } from "../../src/api/cluster.ts";
 import { reasons } from "../../src/api/conditions.ts";
 import { majority } from "../../src/engine/quorum.ts";
@@ -30,6 +30,7 @@ const oneDisruption: EtcdOracle = {
         ({ method, path, atMs }) => method === "DELETE" && path.endsWith(`/pods/${name}`) && nowMs - atMs < 1,
       );
       const process = world.simulation.kubelet.process(name) as SimProcess | undefined;
+      if (ours && process) checkLastCopy(world, process);
       if (!ours || !process || isStoppedOnPurpose(world)) return;
       const { group, memberId } = process.data;
       const voters = group.voters();
@@ -46,6 +47,23 @@ const oneDisruption: EtcdOracle = {
     };
   },
 };
+
+const lastCopy = "what a majority needs does not go with its pod";
+
+/** A claim that is being deleted goes with its pod. The volumes that stay must be a majority without it. */
+function checkLastCopy(world: EtcdWorld, { name, data: { group, memberId } }: SimProcess): void {
+  const { primary, stored, subject } = world;
+  const { recovery } = (primary?.status ?? {}) as { recovery?: { phase?: string } };
+  const isApproved = recovery !== undefined && recovery.phase !== "Proposed";
+  if (!primary || primary.metadata.deletionTimestamp !== undefined || isApproved) return;
+  const claim = stored.get("persistentvolumeclaims", name, subject.ref.namespace);
+  const voters = group.voters();
+  if (claim?.metadata.deletionTimestamp === undefined || !voters.some(({ id }) => id === memberId)) return;
+  const intact = new Set(intactVolumes(world));
+  const kept = voters.filter((voter) => intact.has(voter.name)).length;
+  if (kept < majority(voters.length))
+    world.violate(lastCopy, `${name} is ended, its claim is being deleted, and ${kept} voters have theirs`);
+}
 
 /** Everyone stops: the cluster is deleted, hibernates, or is recovered from one survivor. */
 function isStoppedOnPurpose({ primary }: EtcdWorld): boolean {
@@ -141,10 +159,14 @@ const strangersAreTold: EtcdOracle = {
   name: "members that the operator did not make are reported",
   eventually: {
     withinMs: 60_000,
-    check: ({ application, primary }) => {
+    check: ({ application, primary, simulation: { network } }) => {
       if (application.groups.size === 0 || !primary) return undefined;
       const { group } = application;
       if (!group.leader) return undefined;
+      // Who reaches no member cannot know.
+      const serving = [...application.processes].filter((each) => each.running() && group.served(each));
+      const isOpen = ({ name }: SimProcess) => !network.between(operatorName, name);
+      if (!serving.some(isOpen)) return undefined;
       const status = primary.status as EtcdClusterObject["status"];
       const known = new Set((status?.members ?? []).map(({ id }) => id));
       const stranger = [...group.members().values()].find(

@@ -1,7 +1,8 @@
 /** Scenarios with happenings of their own, played as the explorer plays generated ones: with its oracles. */
 import { Beginnings, type Played, replay, type Subject } from "@keelson/testing";
+import { EtcdCluster } from "../../src/api/cluster.ts";
 import type { SimEtcd } from "../simulation/etcd.ts";
-import { type EtcdWorld, etcdSubject } from "./subject.ts";
+import { type EtcdWorld, etcdSubject, ref } from "./subject.ts";
 
 /** What happens, and when. */
 export type Happening = readonly [atMs: number, what: (world: EtcdWorld) => void | Promise<void>];
@@ -20,3 +21,24 @@ export async function scenario(
   const steps = happenings.map(([atMs], i) => ({ atMs, do: `happening ${i}` }));
   return await replay(own, { beginning, seed: 1, steps }, { ...options, beginnings });
 }
+
+/** It must converge soon after the last happening. */
+export const healed = { convergeMs: 120_000 };
+
+export const named = (name: string) => ({ namespace: ref.namespace, name });
+
+export const spec = (change: object) => async (world: EtcdWorld) => {
+  await world.client.kind(EtcdCluster).patch(ref, { type: "merge", body: { spec: change } as never });
+};
+
+/** The same happens to every pod. */
+export const each =
+  (happen: (name: string) => (world: EtcdWorld) => Promise<void>) =>
+  async (world: EtcdWorld): Promise<void> => {
+    for (const { metadata } of world.pods) await happen(metadata.name)(world);
+  };
+
+export const condition =
+  (check: (world: EtcdWorld) => void) =>
+  async (world: EtcdWorld): Promise<void> =>
+    check(world);

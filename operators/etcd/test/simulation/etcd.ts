@@ -250,7 +250,10 @@ export class SimEtcd implements Application, GroupWorld {
 
   write(group: Group, key: string, value: string): boolean {
     if (group.alarms.length > 0) return false;
-    const full = [...this.processes].find((each) => each.data.group === group && each.isFull);
+    // Found out by a member that applies the write, and told through the log: one that is cut off does neither.
+    const full = [...this.processes].find(
+      (each) => each.data.group === group && each.isFull && each.running() && group.served(each),
+    );
     if (full) {
       group.alarms.push({ memberId: full.data.memberId, type: "NOSPACE" });
       this.stir();

@@ -1,10 +1,10 @@
 /** Puts a backup in the place of a volume's data. What was there is set aside, never deleted. */
 import { existsSync } from "node:fs";
-import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BackupArchive, BackupError, openStore } from "@keelson/kit";
 import { archiveFormat, type RedisManifest } from "./manifest.ts";
-import type { AgentTask } from "./task.ts";
+import { type AgentTask, volumeState } from "./task.ts";
 
 type Task = Extract<AgentTask, { do: "restore" }>;
 
@@ -15,39 +15,63 @@ const base = "appendonly.aof.1.base.rdb";
  * empty. So the dump becomes the base of a new append-only file, and a manifest names it. The directory appears under
  * its name when it is complete.
  */
-export async function restore(task: Task): Promise<{ aside?: string; keys?: number }> {
+export async function restore(task: Task): Promise<{ aside: string; keys?: number }> {
   const { id, from, directory } = task;
-  const state = join(directory, ".keelson");
-  const [place, aside] = [join(directory, "appendonlydir"), join(state, `aside-${id}`)];
-  const done = join(state, `done-restore-${id}`);
+  const state = join(directory, volumeState.directory);
   const report = { aside: `aside-${id}` };
+  const [place, aside] = [join(directory, "appendonlydir"), join(state, report.aside)];
+  const done = join(state, `done-restore-${id}`);
   if (existsSync(done)) return report;
   await mkdir(state, { recursive: true });
-  const fresh = join(state, `restore-${id}`);
+  await putBack(state, place, { but: report.aside });
+  // A second run after a crash finds none, one or both of the two renames done.
+  const isPlaced = existsSync(aside) && existsSync(place);
+  let source = join(state, `restore-${id}`);
   let manifest: RedisManifest | undefined;
   if ("aside" in from) {
-    const kept = join(state, from.aside);
-    if (existsSync(kept)) await rename(kept, fresh);
-    else if (!existsSync(fresh))
+    source = join(state, from.aside);
+    if (!isPlaced && !existsSync(source))
       throw new BackupError("NotFound", `the volume has no data under ${from.aside}`);
-  } else {
-    await rm(fresh, { recursive: true, force: true });
-    await mkdir(fresh);
-    const archive = new BackupArchive(await openStore(from.store), archiveFormat);
-    const check = (found: RedisManifest) => refuse(found, task, from.allowUnverified);
-    manifest = await archive.fetch(from.name, { file: join(fresh, base), check });
-    await writeFile(join(fresh, "appendonly.aof.manifest"), `file ${base} seq 1 type b\n`);
+  } else if (!isPlaced) {
+    manifest = await fetched(task, from, source);
   }
-  // A second run after a crash finds one of the two renames done.
-  if (existsSync(place) && !existsSync(aside)) await rename(place, aside);
-  if (!existsSync(place)) await rename(fresh, place);
+  // Until both are done the volume has no data. Whoever starts on it then puts back what was there.
+  const unfinished = join(state, volumeState.unfinished);
+  await writeFile(unfinished, `${report.aside}\n`, { flush: true });
+  await syncDirectory(state);
+  if (!existsSync(aside)) await (existsSync(place) ? rename(place, aside) : mkdir(aside));
+  if (!existsSync(place)) await rename(source, place);
   await syncDirectory(directory);
   await writeFile(done, "");
+  await rm(unfinished);
   await syncDirectory(state);
-  return {
-    ...(existsSync(aside) ? report : {}),
-    ...(manifest?.verified ? { keys: manifest.verified.keys } : {}),
-  };
+  return { ...report, ...(manifest?.verified ? { keys: manifest.verified.keys } : {}) };
+}
+
+/** What another restore set aside before it was cut short, as the start of a server does. */
+async function putBack(state: string, place: string, { but }: { readonly but: string }): Promise<void> {
+  const unfinished = join(state, volumeState.unfinished);
+  const aside = existsSync(unfinished) ? (await readFile(unfinished, "utf8")).trim() : "";
+  if (aside === "" || aside === but) return;
+  if (!existsSync(place) && existsSync(join(state, aside))) await rename(join(state, aside), place);
+  await rm(unfinished);
+}
+
+/** The files of a server that starts on the backup, complete on the disk when this resolves. */
+async function fetched(
+  task: Task,
+  from: Exclude<Task["from"], { aside: string }>,
+  folder: string,
+): Promise<RedisManifest> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder);
+  const archive = new BackupArchive(await openStore(from.store), archiveFormat);
+  const check = (found: RedisManifest) => refuse(found, task, from.allowUnverified);
+  const manifest = await archive.fetch(from.name, { file: join(folder, base), check });
+  const text = `file ${base} seq 1 type b\n`;
+  await writeFile(join(folder, "appendonly.aof.manifest"), text, { flush: true });
+  await syncDirectory(folder);
+  return manifest;
 }
 
 function refuse(manifest: RedisManifest, { rdbVersion }: Task, allowUnverified: boolean): void {

@@ -17,6 +17,13 @@ export const bindingVariables = {
   authority: "SAMPLEDB_BINDING_CA",
 } as const;
 
+/** What lies on a volume beside its data. */
+export const volumeState = {
+  directory: ".keelson",
+  /** Names the data that a restore has set aside, until it has put another in its place. */
+  unfinished: "unfinished-restore",
+} as const;
+
 /** How the agent reaches Redis. Passwords are files that the kubelet mounts. */
 export interface RedisAccess {
   /** Default: what the variables say. */

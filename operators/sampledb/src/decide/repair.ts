@@ -47,13 +47,16 @@ export function repair(o: Observed): Plan {
 }
 
 /**
- * A server found its volume empty, though its claim says what it holds. The claim is corrected: when the process starts
- * again, the files that it made meanwhile look like data.
+ * A server found its volume empty, though its claim says what it holds, or nobody leads who could fill it. The claim is
+ * corrected: when the process starts again, the files that it made meanwhile look like data.
  */
 export function wiped(o: Observed): Plan {
+  const isLost = o.status.leadership !== undefined && !healthyPrimary(o);
   const found = o.servers.filter((server) => {
     const facts = factsOf(server);
-    return facts && isEmpty(facts) && (server.claim?.epoch ?? 0) > 0 && !server.claim?.deleting;
+    const { claim } = server;
+    if (!facts || !isEmpty(facts) || !claim || claim.deleting) return false;
+    return claim.epoch === undefined ? isLost : claim.epoch > 0;
   });
   return {
     actions: found.map(({ name }) => ({ do: "markClaim", server: name, epoch: 0, primaryEpoch: 0 })),

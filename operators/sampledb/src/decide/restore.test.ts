@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { ClaimView, Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
-import { observedFixture, podless, restarted } from "./fixture.ts";
+import { factsFixture, observedFixture, orphan, podless, restarted, silent } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 import { restore } from "./restore.ts";
 
@@ -60,6 +61,30 @@ test("servers stop, the volume of the primary is filled, and its claim says that
   expect(filled.actions).toEqual([
     { do: "markClaim", server: "db-0", epoch: 4, primaryEpoch: 4, restored: "r1" },
   ]);
+});
+
+describe("the volume with the newest data is filled, so that it is set aside", () => {
+  const filled = (changes: Parameters<typeof observedFixture>[0]) =>
+    restore(observedFixture({ spec, ...changes, observed: { restore: wish } })).status?.restore?.server;
+  const { claim } = observedFixture().servers[1] as Server;
+  const led = (primaryEpoch: number) => ({ claim: { ...(claim as ClaimView), primaryEpoch } });
+  const leading = { answer: { state: "facts", facts: factsFixture(1, { role: "primary" }) } } as const;
+
+  test("when the status is lost", () => {
+    expect(filled({ status: empty, servers: [orphan(0), leading, orphan(2)] })).toBe("db-1");
+    expect(filled({ status: empty, servers: [podless, { ...podless, ...led(4) }, podless] })).toBe("db-1");
+  });
+
+  test("when that of the primary is lost", () => {
+    const lost = { ...podless, claim: { ...(claim as ClaimView), lost: true } };
+    expect(filled({ servers: [lost, orphan(1), orphan(2)] })).toBe("db-1");
+    const fresh = { ...podless, claim: { ...(claim as ClaimView), epoch: undefined } };
+    expect(filled({ servers: [fresh, orphan(1), orphan(2)] })).toBe("db-1");
+  });
+
+  test("and a primary that is silent has it", () => {
+    expect(filled({ servers: [silent, orphan(1), { ...orphan(2), ...led(2) }] })).toBe("db-0");
+  });
 });
 
 test("what was filled is newer than every other volume, also when the status is lost", () => {

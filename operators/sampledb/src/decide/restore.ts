@@ -1,6 +1,6 @@
 /** A restore: stop everyone, fill one volume and set its data aside, start, and let the others copy. Pure. */
 import { reasons } from "../api/conditions.ts";
-import type { Observed } from "../observe/observed.ts";
+import { factsOf, type Observed } from "../observe/observed.ts";
 import {
   asideOf,
   carriedOut,
@@ -39,7 +39,7 @@ export function restore(o: Observed): Plan {
     }
     // It ends first, and says what it waits for.
     if (status.upgrade) return {};
-    const server = status.primary ?? serverName(o.database, 0);
+    const server = toFill(o);
     const epoch = Math.max(status.epoch ?? 0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0));
     const done = carriedOut(status);
     return {
@@ -76,6 +76,24 @@ export function restore(o: Observed): Plan {
     case "Done":
       return cleared(o);
   }
+}
+
+/** The one with the newest data, which is set aside on its volume: the others copy it afterwards, and lose their own. */
+function toFill(o: Observed): string {
+  const { primary } = o.status;
+  const leading = o.servers.filter((server) => factsOf(server)?.role === "primary");
+  // The status may be lost, and the database not.
+  const only = primary === undefined && leading.length === 1 ? leading[0] : undefined;
+  const leads = healthyPrimary(o)?.server ?? only;
+  if (leads) return leads.name;
+  const filled = o.servers
+    .filter(({ claim }) => claim && !claim.deleting && !claim.lost && (claim.epoch ?? 0) > 0)
+    .sort(
+      ({ claim: a }, { claim: b }) =>
+        (b?.primaryEpoch ?? 0) - (a?.primaryEpoch ?? 0) || (b?.epoch ?? 0) - (a?.epoch ?? 0),
+    );
+  const [best] = [...filled.filter(({ name }) => name === primary), ...filled];
+  return best?.name ?? primary ?? serverName(o.database, 0);
 }
 
 /** A spec may be that of an earlier time, by a revert: what was written after that restore is not taken away by it. */

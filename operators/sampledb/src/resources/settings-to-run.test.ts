@@ -9,10 +9,18 @@ interface Given {
   readonly epoch?: string;
   readonly marked?: string;
   readonly restored?: string;
+  readonly primaryEpoch?: string;
 }
 
 /** What exists: the template that pods were made from, the file that they read, and a claim. */
-function own({ set, conf, epoch = "1", marked, restored }: Given): Parameters<typeof refusedSetting>[1] {
+function own({
+  set,
+  conf,
+  epoch = "1",
+  marked,
+  restored,
+  primaryEpoch,
+}: Given): Parameters<typeof refusedSetting>[1] {
   const notes = { [annotations.restartSettings]: JSON.stringify(set) };
   const claim = {
     metadata: {
@@ -20,6 +28,7 @@ function own({ set, conf, epoch = "1", marked, restored }: Given): Parameters<ty
         [annotations.epoch]: epoch,
         ...(marked && { [annotations.databases]: marked }),
         ...(restored && { [annotations.restored]: restored }),
+        ...(primaryEpoch && { [annotations.primaryEpoch]: primaryEpoch }),
       },
     },
   };
@@ -61,6 +70,19 @@ test.each<[string, Record<string, string>, Given, boolean]>([
   expect(problem !== undefined).toBe(refused);
   if (refused) expect(problem).toMatch(/use a number not below (16|20) in spec.settings, or move the data/);
 });
+
+test.each<[string, string, object, boolean]>([
+  ["since the primary leads", "3", {}, false],
+  ["by an earlier primary", "2", {}, true],
+  ["and another may lead already", "3", { handover: { from: "db-0", to: "db-1", why: "" } }, true],
+])(
+  "databases that no server started with do not count once volumes are marked: %s",
+  (_, primaryEpoch, status, refused) => {
+    const given = { conf: "databases 99999\n", epoch: "3", marked: "16", primaryEpoch };
+    const db = observedFixture({ spec: { settings: {} }, status }) as never;
+    expect(refusedSetting(db, own(given)) !== undefined).toBe(refused);
+  },
+);
 
 test("pods are made with the settings that they have while others are refused", () => {
   const set = { databases: "20" };

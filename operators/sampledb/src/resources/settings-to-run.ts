@@ -25,13 +25,13 @@ function databasesWithData({ status }: SampleDBObject, own: Own): number | undef
   const notes = [...own.claims.entries()].map(([, { metadata }]) => metadata.annotations ?? {});
   const filled = notes.filter((each) => Number(each[annotations.epoch] ?? 0) > 0);
   const marked = filled.flatMap((each) => Number(each[annotations.databases] ?? 0) || []);
-  if (!status?.leadership && !status?.promotion) {
-    // Nobody leads: servers may never have started with what the object asks for. Those that led have left their mark,
-    // and what a restore has filled has been read by nobody.
-    const led = filled.filter((each) => each[annotations.databases] ?? !each[annotations.restored]);
-    if (led.length === 0) return undefined;
-    if (marked.length === led.length) return Math.max(...marked);
-  }
+  // Servers may never have started with what the objects ask for. Those that led have left their mark, and what a restore
+  // has filled has been read by nobody.
+  const led = filled.filter((each) => each[annotations.databases] ?? !each[annotations.restored]);
+  const isLed = status?.leadership !== undefined || status?.promotion !== undefined;
+  if (!isLed && led.length === 0) return undefined;
+  const isTold = !isLed || hasLeftMark(status, filled);
+  if (isTold && led.length > 0 && marked.length === led.length) return Math.max(...marked);
   const set = settingsOfSet(own);
   // Someone may have deleted either of the two.
   const file = own.config.get()?.data?.["redis.conf"];
@@ -42,6 +42,12 @@ function databasesWithData({ status }: SampleDBObject, own: Own): number | undef
     ...(file === undefined ? [] : [databasesOf(line === undefined ? {} : { databases: line })]),
   ];
   return known.length > 0 ? Math.max(...known) : undefined;
+}
+
+/** Whether the primary has marked its volume since it leads, and nobody else may lead already. */
+function hasLeftMark(status: SampleDBObject["status"], filled: readonly Record<string, string>[]): boolean {
+  if (!status?.leadership || status.promotion || status.handover || status.upgrade) return false;
+  return filled.some((each) => each[annotations.primaryEpoch] === String(status.epoch));
 }
 
 /** Those that take effect at a restart only. */

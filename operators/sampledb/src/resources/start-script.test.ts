@@ -5,6 +5,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { volumeState } from "../agent/task.ts";
 import { paths, systemUsers } from "./settings.ts";
 import { livenessScript, planKey, planText, startScript } from "./start-script.ts";
 
@@ -73,6 +74,32 @@ test("data of a newer version is set aside, and data of the version that starts 
   await writeFile(plan, planText({ aside: "new-two" }));
   expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
   expect(await manifest(".keelson/new-two")).toBe("new again");
+});
+
+/** As a restore leaves it that was cut short, with the data that it had set aside. */
+async function cutShort(): Promise<void> {
+  const state = inHome(`${paths.data}/${volumeState.directory}`);
+  await mkdir(join(state, "aside-one"), { recursive: true });
+  await writeFile(join(state, "aside-one/appendonly.aof.manifest"), "before");
+  await writeFile(join(state, volumeState.unfinished), "aside-one\n");
+}
+
+test("data that a restore set aside is put back when nothing took its place", async () => {
+  await cutShort();
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1$/);
+  expect(await manifest("appendonlydir")).toBe("before");
+  await rm(inHome(`${paths.data}/appendonlydir`), { recursive: true });
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+});
+
+test("data that a restore set aside stays there when another is in its place, also later", async () => {
+  await cutShort();
+  await write("restored");
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1$/);
+  expect(await manifest("appendonlydir")).toBe("restored");
+  expect(await manifest(".keelson/aside-one")).toBe("before");
+  await rm(inHome(`${paths.data}/appendonlydir`), { recursive: true });
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
 });
 
 test.each([

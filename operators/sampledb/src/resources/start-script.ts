@@ -1,4 +1,5 @@
 /** What the container of a server runs: it prepares the volume as the operator asked, and becomes redis-server. */
+import { volumeState } from "../agent/task.ts";
 import { nowhere } from "../engine/redis.ts";
 import { paths, systemUsers } from "./settings.ts";
 
@@ -17,13 +18,26 @@ export function planText({ aside }: VolumePlan): string {
   return `${aside}\n`;
 }
 
-/** The version is written last: a start that was cut short begins again. */
+/**
+ * Data that a restore set aside, and nothing put in its place, is put back: nobody fills the volume while a server starts
+ * on it. The version is written last: a start that was cut short begins again.
+ */
 export const startScript = `#!/bin/sh
 set -eu
 cd ${paths.data}
 aof=appendonlydir
-state=.keelson
+state=${volumeState.directory}
 mkdir -p $state
+unfinished=$state/${volumeState.unfinished}
+if [ -s $unfinished ]; then
+  read -r aside < $unfinished
+  if [ ! -d $aof ] && [ -d "$state/$aside" ]; then
+    echo "a restore was cut short: the data that it had set aside is put back"
+    mv "$state/$aside" $aof
+    sync
+  fi
+  rm $unfinished
+fi
 version="$(redis-server --version)"
 version="\${version#*v=}"
 version="\${version%% *}"

@@ -4,7 +4,8 @@ import { done, type Outcome, waiting } from "keelson";
 import { Namespace, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import { type Dial, redisPort } from "../engine/redis.ts";
+import { closedGuard } from "../decide/upgrade.ts";
+import { type Dial, guardSetting, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
 import { claimView, jobView, nodeView, tlsSecretOf } from "../observe/views.ts";
@@ -23,7 +24,7 @@ export interface FinalizeOptions {
 
 /** How long servers get to stop before a last backup without them is given up. */
 const stopMs = 120_000;
-/** Clients wait while the last copy is taken; the pause ends by itself if the operator does not come back. */
+/** Clients wait while the last copy is taken. The pause ends by itself, and writes are refused then. */
 const pauseMs = 30_000;
 
 export async function finalize(
@@ -235,7 +236,10 @@ async function quiesce(db: SampleDBObject, ctx: SampleDBContext, options: Finali
   await using answers = await askAll(db, ctx, options);
   for (const [name, answer] of answers.byServer) {
     if (answer.state !== "facts" || answer.facts.role !== "primary" || name !== db.status?.primary) continue;
-    await answers.redis(name)?.pauseWrites(pauseMs);
+    const redis = answers.redis(name);
+    await redis?.pauseWrites(pauseMs);
+    // For good: what is written after the copy would be lost with the volumes.
+    await redis?.set(new Map([[guardSetting, String(closedGuard)]]));
     return true;
   }
   return false;

@@ -11,7 +11,7 @@ import { parseJson } from "keelson";
 import { type AgentTask, taskVariable } from "../../src/agent/task.ts";
 import { minorOf, rdbFormatOf } from "../../src/engine/version.ts";
 import { systemUsers } from "../../src/resources/settings.ts";
-import { type Archive, type Content, contentOf, type Dump, type Files, newFiles } from "./files.ts";
+import { type Archive, type Content, contentOf, type Dump, type Files, newFiles, putBack } from "./files.ts";
 
 type Task<D extends AgentTask["do"]> = Extract<AgentTask, { do: D }>;
 
@@ -40,6 +40,9 @@ interface Surroundings {
 /** A migration with this in its script fails on the database, though not when it is rehearsed. */
 export const failingScript = "return redis.error_reply('it fails')";
 
+/** What a task does, one step after the other; the last one says what is reported. */
+type Work = readonly (() => object)[];
+
 class Failure extends Error {
   readonly code: string;
 
@@ -49,7 +52,10 @@ class Failure extends Error {
   }
 }
 
-/** Does its work at the end of its time: what is killed before has done nothing. */
+/** Between two steps of one task: what is killed then has done half of it. */
+const stepMs = 200;
+
+/** Begins its work at the end of its time: what is killed before has done nothing. */
 class TaskRun implements SimulatedProcess {
   readonly ready = false;
   ended: ContainerEnd | undefined;
@@ -59,11 +65,20 @@ class TaskRun implements SimulatedProcess {
   constructor(
     start: ContainerStart,
     application: Surroundings,
-    { work, ended }: { readonly work: () => object; readonly ended: () => void },
+    { work, ended }: { readonly work: Work; readonly ended: () => void },
   ) {
     this.#start = start;
     this.#ended = ended;
-    application.parts.clock.timer(application.taskMs, () => this.#end(() => reportOf(work)));
+    const { clock } = application.parts;
+    const next = (steps: Work, forMs: number) =>
+      clock.timer(forMs, () => {
+        if (this.ended) return;
+        const [step = () => ({}), ...rest] = steps;
+        const end = reportOf(step);
+        if (end.exitCode === 0 && rest.length > 0) next(rest, stepMs);
+        else this.#end(() => end);
+      });
+    next(work, application.taskMs);
   }
 
   /** As process 1 of its container it is not ended by SIGTERM. */
@@ -99,10 +114,15 @@ export function startTask(start: ContainerStart, application: Surroundings): Sim
   const { name } = start.pod.metadata;
   if (task.do === "restore") application.filling.add(name);
   const ended = () => void application.filling.delete(name);
-  return new TaskRun(start, application, { work: workOf(task, start, application), ended });
+  const work = task.do === "restore" ? restore(task, start, application) : [workOf(task, start, application)];
+  return new TaskRun(start, application, { work, ended });
 }
 
-function workOf(task: AgentTask, start: ContainerStart, application: Surroundings): () => object {
+function workOf(
+  task: Exclude<AgentTask, { do: "restore" }>,
+  start: ContainerStart,
+  application: Surroundings,
+): () => object {
   switch (task.do) {
     case "initialize": {
       const find = leaderFor(start, application, systemUsers.operator);
@@ -135,8 +155,6 @@ function workOf(task: AgentTask, start: ContainerStart, application: Surrounding
         dumpOf(archiveOf(start, application), task.name);
         return {};
       };
-    case "restore":
-      return () => restore(task, start, application);
     case "rehearse":
     case "ledger":
       return () => ({});
@@ -202,8 +220,9 @@ function copy(task: Task<"copy">, start: ContainerStart, application: Surroundin
 
 function filesOf(volume: SimulatedVolume | undefined): Files {
   if (volume?.corrupt) throw new Failure("SnapshotDamaged", "the files of the volume are damaged");
-  if (!volume?.data) throw new Failure("NotFound", "the volume is empty");
-  return volume.data as Files;
+  const files = volume?.data as Files | undefined;
+  if (!files || files.unfinished !== undefined) throw new Failure("NotFound", "the volume is empty");
+  return files;
 }
 
 function verify({ name }: Task<"verify">, archive: Archive, { parts }: Surroundings): object {
@@ -220,36 +239,53 @@ function verify({ name }: Task<"verify">, archive: Archive, { parts }: Surroundi
   return { manifest };
 }
 
+/** Sets aside what is there, then puts the other in its place. */
 function restore(
   { id, from, rdbVersion }: Task<"restore">,
   start: ContainerStart,
   application: Surroundings,
-): object {
-  const volume = start.volume("data");
-  if (!volume) throw new Failure("NotFound", "the pod has no volume");
-  const before = volume.data as Files | undefined;
+): Work {
   const aside = `aside-${id}`;
-  if (before?.plans.has(aside)) return { aside };
-  let next: Content;
-  if ("aside" in from) {
-    const kept = before?.asides.get(from.aside);
-    if (!kept) throw new Failure("NotFound", `the volume has no data under ${from.aside}`);
-    before?.asides.delete(from.aside);
-    next = kept;
-  } else {
+  const volume = start.volume("data");
+  if (!volume)
+    return [
+      () => {
+        throw new Failure("NotFound", "the pod has no volume");
+      },
+    ];
+  const next = (files: Files | undefined): Content => {
+    if ("aside" in from) {
+      const kept = files?.asides.get(from.aside);
+      if (!kept) throw new Failure("NotFound", `the volume has no data under ${from.aside}`);
+      return kept;
+    }
     const dump = dumpOf(archiveOf(start, application), from.name);
     if (!dump.verified && !from.allowUnverified) throw new Failure("NotVerified", "it was never proven");
     if (rdbVersion !== undefined && (rdbFormatOf(dump.version) ?? 0) > rdbVersion)
       throw new Failure("VersionTooNew", `the backup was taken by Redis ${dump.version}`);
-    next = { keys: dump.keys, lineage: from.name, version: dump.version };
-    if (!before) volume.data = newFiles(dump.version);
-  }
-  const files = volume.data as Files;
-  if (before) files.asides.set(aside, contentOf(before));
-  files.keys.clear();
-  for (const [key, value] of next.keys) files.keys.set(key, value);
-  Object.assign(files, { lineage: next.lineage, version: next.version });
-  files.plans.add(aside);
-  volume.corrupt = false;
-  return { aside };
+    return { keys: dump.keys, lineage: from.name, version: dump.version };
+  };
+  let content: Content | undefined;
+  const setAside = () => {
+    const files = volume.data as Files | undefined;
+    if (files?.plans.has(aside)) return {};
+    if (files && files.unfinished !== aside) putBack(files);
+    content = next(files);
+    if (files && files.unfinished === undefined) files.asides.set(aside, contentOf(files));
+    if (files) files.unfinished = aside;
+    return {};
+  };
+  const place = () => {
+    if (!content) return { aside };
+    volume.data ??= newFiles(content.version);
+    const files = volume.data as Files;
+    files.keys.clear();
+    for (const [key, value] of content.keys) files.keys.set(key, value);
+    Object.assign(files, { lineage: content.lineage, version: content.version, unfinished: undefined });
+    files.plans.add(aside);
+    if ("aside" in from) files.asides.delete(from.aside);
+    volume.corrupt = false;
+    return { aside };
+  };
+  return [setAside, place];
 }

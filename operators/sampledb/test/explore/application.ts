@@ -12,7 +12,7 @@ import { nowhere, redisPort } from "../../src/engine/redis.ts";
 import { compareVersions, minorOf } from "../../src/engine/version.ts";
 import { systemUsers } from "../../src/resources/settings.ts";
 import { startTask } from "./agent.ts";
-import { type Archive, cloned, contentOf, type Files, newFiles } from "./files.ts";
+import { type Archive, cloned, contentOf, type Files, newFiles, putBack } from "./files.ts";
 
 interface Upstream {
   readonly host: string;
@@ -194,6 +194,7 @@ function prepareVolume(start: ContainerStart, volume: SimulatedVolume, version: 
   const isNew = volume.data === undefined;
   volume.data ??= newFiles(version);
   const files = volume.data as Files;
+  putBack(files);
   const wrote = files.started;
   files.started = version;
   const plan = start.files("config")[`plan.${start.pod.metadata.name}`];

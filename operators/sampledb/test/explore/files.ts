@@ -22,6 +22,14 @@ export interface Files {
   before: Content | undefined;
   /** What restores set aside, by name. */
   readonly asides: Map<string, Content>;
+  /** The name under which a restore has set the data aside, and nothing is in its place. */
+  unfinished: string | undefined;
+}
+
+/** What a restore has set aside and nothing replaced is the data again. */
+export function putBack(files: Files): void {
+  if (files.unfinished !== undefined) files.asides.delete(files.unfinished);
+  files.unfinished = undefined;
 }
 
 export function cloned({ keys, plans, asides, ...rest }: Files): Files {
@@ -35,7 +43,7 @@ export function contentOf({ keys, lineage, version }: Files): Content {
 export function newFiles(version: string): Files {
   return {
     ...{ keys: new Map(), lineage: "", version, started: "" },
-    ...{ plans: new Set(), before: undefined, asides: new Map() },
+    ...{ plans: new Set(), before: undefined, asides: new Map(), unfinished: undefined },
   };
 }
 

@@ -436,4 +436,46 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 4900, do: "edit: deleted", with: { propagation: "Background", onDelete: "Retain" } },
     ],
   },
+  "the store is wiped after the last snapshot was proven: nobody has the data any more": {
+    beginning: "two replicas",
+    seed: 500000019,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+      { atMs: 3000, do: "API: stale cache", forMs: 46100, with: { resource: 0.484 } },
+      { atMs: 5000, do: "volume: destroyed", with: { which: 0.949, how: "wiped" } },
+    ],
+  },
+  "the StatefulSet is deleted while a setting comes that no server starts with: its correction was refused": {
+    beginning: "a replica, with TLS",
+    seed: 500001187,
+    steps: [
+      { atMs: 500, do: "edit: a setting that needs a restart", with: { settings: { "tcp-backlog": "514" } } },
+      {
+        atMs: 1600,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.833, label: 0.861, value: null },
+      },
+      { atMs: 3800, do: "edit: a live setting", with: { settings: { timeout: "0" } } },
+      { atMs: 7400, do: "line: a pod from everyone", forMs: 4200, with: { which: 0.411, how: "dropped" } },
+      { atMs: 8800, do: "by hand: a child is deleted", with: { which: 0.952 } },
+      { atMs: 9000, do: "edit: a setting that no server starts with", forMs: 3000 },
+    ],
+  },
+  "the claim of the only server is deleted, and the database later: made again, it led with nothing": {
+    beginning: "no replicas",
+    seed: 500001444,
+    steps: [
+      { atMs: 8500, do: "volume: destroyed", with: { which: 0.373, how: "claim deleted" } },
+      { atMs: 54600, do: "pod: deleted", with: { which: 0.752, force: false } },
+      {
+        atMs: 145100,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Retain" },
+      },
+    ],
+  },
 };

@@ -12,6 +12,7 @@ import {
   backupsIn,
   change,
   databaseIn,
+  dumpNamed,
   isBeingDeleted,
   type RedisWorld,
   ref,
@@ -158,6 +159,21 @@ function lateCertificate(world: RedisWorld): string | undefined {
   return late && `${late.name} presents an old certificate`;
 }
 
+/** A proven backup is not there any more because its store was destroyed, which no operator can undo. */
+function isDestroyed(world: RedisWorld, backup: string | undefined): boolean {
+  const found = backupsIn(world).find(({ metadata }) => metadata.name === backup);
+  if (found?.status?.phase !== "Done" || dumpNamed(world, found.status.name)) return false;
+  return world.trace.some(
+    ({ text }, i) => text.startsWith("volume: destroyed") && isOfStore(world.trace[i + 1]?.text),
+  );
+}
+
+/** The volume of a pod that is no server is a store of backups. */
+function isOfStore(note = ""): boolean {
+  const [, pod] = /^it is the volume of (.*)$/.exec(note) ?? [];
+  return pod !== undefined && !/^db-\d+$/.test(pod);
+}
+
 /** Does what the status tells a person to do. */
 async function followAdvice(world: RedisWorld): Promise<string | undefined> {
   const ready = world.condition("Ready");
@@ -169,6 +185,7 @@ async function followAdvice(world: RedisWorld): Promise<string | undefined> {
     return `sets the version back to ${runs}`;
   }
   if (ready?.reason === "RestoreFailed") {
+    if (isDestroyed(world, databaseIn(world)?.spec.restoreFrom?.backup)) allowLoss(world);
     await change(world, { restoreFrom: null });
     return "takes spec.restoreFrom back";
   }

@@ -9,7 +9,7 @@ import type { TransportSettings } from "../transport/transport.ts";
 import { environmentProxy, isLoopback } from "./environment-proxy.ts";
 import type { ClusterEntry, Kubeconfig } from "./kubeconfig.ts";
 import { RotatingFile } from "./rotating-file.ts";
-import { userCredentials } from "./user-credentials.ts";
+import { tokenCredentials, userCredentials } from "./user-credentials.ts";
 
 export interface Connection {
   readonly transport: TransportSettings;
@@ -167,13 +167,7 @@ export async function inClusterConnection(
       ca: rotating(join(folder, "ca.crt"), ca, options.clock),
       clock: options.clock,
       proxy: environmentProxy(parseServer(address), env),
-      credentials: {
-        current: async () => ({ headers: { authorization: `Bearer ${(await token.read()).trim()}` } }),
-        refused: async (credential) => {
-          token.expire();
-          return `Bearer ${(await token.read()).trim()}` !== credential.headers?.authorization;
-        },
-      },
+      credentials: tokenCredentials(token),
     },
   };
 }

@@ -66,8 +66,15 @@ interface Sources {
   readonly plugin?: ExecPlugin;
 }
 
+/** Credentials of a token alone, as a pod has. */
+export function tokenCredentials(token: RotatingFile): Credentials {
+  return new UserCredentials({ token });
+}
+
 class UserCredentials implements Credentials {
   readonly #sources: Sources;
+  /** The last one, and what it was made of. */
+  #last: { readonly own: readonly (string | undefined)[]; readonly credential: Credential } | undefined;
   /** Which answer of the plugin went into which credential. */
   readonly #fromPlugin = new WeakMap<Credential, Credential>();
 
@@ -75,20 +82,31 @@ class UserCredentials implements Credentials {
     this.#sources = sources;
   }
 
-  async current(): Promise<Credential> {
-    const { certificate, key, token, basic, plugin } = this.#sources;
-    // Asked before every request: what is known is not waited for.
-    const ownCertificate = certificate && (certificate.fresh ?? (await certificate.read()));
-    const ownKey = key && (key.fresh ?? (await key.read()));
-    const ownToken = token && (token.fresh ?? (await token.read()));
-    const plugged = plugin && (await plugin.current());
-    const own = ownToken === undefined ? basic : `Bearer ${ownToken.trim()}`;
+  current(): Credential | Promise<Credential> {
+    const { certificate, key, token, plugin } = this.#sources;
+    const own = [certificate?.fresh, key?.fresh, token?.fresh] as const;
+    const isKnown = !certificate === !own[0] && !key === !own[1] && !token === !own[2];
+    return isKnown && !plugin ? this.#of(own) : this.#read();
+  }
+
+  async #read(): Promise<Credential> {
+    const { certificate, key, token, plugin } = this.#sources;
+    const own = [await certificate?.read(), await key?.read(), await token?.read()] as const;
+    return this.#of(own, plugin && (await plugin.current()));
+  }
+
+  #of(own: readonly [certificate?: string, key?: string, token?: string], plugged?: Credential): Credential {
+    const last = this.#last;
+    if (!plugged && last && own.every((text, at) => text === last.own[at])) return last.credential;
+    const [certificate, key, token] = own;
+    const said = token === undefined ? this.#sources.basic : `Bearer ${token.trim()}`;
     const credential: Credential = {
-      headers: own === undefined ? plugged?.headers : { authorization: own },
-      certificate: plugged?.certificate ?? ownCertificate,
-      key: plugged?.key ?? ownKey,
+      headers: said === undefined ? plugged?.headers : { authorization: said },
+      certificate: plugged?.certificate ?? certificate,
+      key: plugged?.key ?? key,
     };
     if (plugged) this.#fromPlugin.set(credential, plugged);
+    else this.#last = { own, credential };
     return credential;
   }
 

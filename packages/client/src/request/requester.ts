@@ -12,7 +12,7 @@ import {
 import { errorText } from "@keelson/core/internal";
 import type { Client } from "../client/client.ts";
 import { ApiError, ClientError, isUnsent } from "../errors.ts";
-import { collect, statusOf } from "../transport/answer.ts";
+import { collect, statusOf, wholeOf } from "../transport/answer.ts";
 import { Backoff, pause } from "./backoff.ts";
 
 /** One call on the API server. */
@@ -64,6 +64,7 @@ const budgetSize = 50;
 export class Requester {
   readonly settings: RequesterSettings;
   #budget = budgetSize;
+  #last: HttpHeaders | undefined;
 
   constructor(settings: RequesterSettings) {
     this.settings = settings;
@@ -76,13 +77,14 @@ export class Requester {
   }
 
   /** The answer as JSON, or what `read` makes of it. */
-  async json(call: Call, read: (answer: Buffer) => unknown = parsed): Promise<unknown> {
-    const bytes = await this.bytes(call);
-    try {
-      return read(bytes);
-    } catch (cause) {
-      throw unreadable(call, bytes, cause);
-    }
+  json(call: Call, read: (answer: Buffer) => unknown = parsed): Promise<unknown> {
+    return this.bytes(call).then((bytes) => {
+      try {
+        return read(bytes);
+      } catch (cause) {
+        throw unreadable(call, bytes, cause);
+      }
+    });
   }
 
   /** The answer as JSON where it is JSON, and as a string otherwise. */
@@ -105,18 +107,14 @@ export class Requester {
    * stays in use for as long as the body flows; give each stream a signal of its own.
    */
   async stream(call: Call): Promise<HttpResponse> {
-    return await this.#retrying(call, true, async (scope) => {
-      const response = await this.#send(call, scope, true);
-      if (response.status >= 200 && response.status < 300) return response;
-      throw await refusal(call, response);
-    });
+    return await this.#retrying(call, true, (scope) => this.#send(call, scope, true));
   }
 
   async #retrying<T>(call: Call, streaming: boolean, attempt: (scope: Scope) => Promise<T>): Promise<T> {
     const { clock, random } = this.settings;
     const timeoutMs = call.timeoutMs ?? this.settings.timeoutMs ?? defaultTimeoutMs;
     const deadline = clock.monotonic() + timeoutMs;
-    const backoff = new Backoff(retryBackoff, random);
+    let backoff: Backoff | undefined;
     const scope = new Scope(call.signal);
     const cancel = clock.timer(timeoutMs, () => scope.expire());
     let flowing = false;
@@ -129,6 +127,7 @@ export class Requester {
           return result;
         } catch (cause) {
           const error = this.#explain(call, cause, scope, timeoutMs);
+          backoff ??= new Backoff(retryBackoff, random);
           const delayMs = retryDelay(error, backoff);
           if (
             delayMs === undefined ||
@@ -151,10 +150,10 @@ export class Requester {
 
   async #exchange(call: Call, scope: Scope): Promise<Buffer> {
     const response = await this.#send(call, scope, false);
-    if (response.status >= 200 && response.status < 300) return await collect(response);
-    throw await refusal(call, response);
+    return wholeOf(response) ?? (await collect(response));
   }
 
+  /** A successful answer; any other is an error. */
   async #send(call: Call, { signal, end }: Scope, streaming: boolean): Promise<HttpResponse> {
     const response = await this.settings.http.request({
       method: call.method,
@@ -170,15 +169,18 @@ export class Requester {
       for (const text of warningsOf(response.headers.warning))
         this.settings.onWarning({ text, doing: call.doing });
     }
-    return response;
+    if (response.status >= 200 && response.status < 300) return response;
+    throw await refusal(call, response);
   }
 
+  /** The same object as last time where nothing differs, so that layers below can tell. */
   #headers(call: Call): HttpHeaders {
-    const headers: Record<string, string | readonly string[] | undefined> = {
-      accept: call.accept ?? "application/json",
-      ...this.settings.headers,
-    };
-    if (call.body !== undefined) headers["content-type"] = call.contentType ?? "application/json";
+    const accept = call.accept ?? "application/json";
+    const contentType = call.body === undefined ? undefined : (call.contentType ?? "application/json");
+    const last = this.#last;
+    if (last && last.accept === accept && last["content-type"] === contentType) return last;
+    const headers = { accept, ...this.settings.headers, ...(contentType && { "content-type": contentType }) };
+    this.#last = headers;
     return headers;
   }
 

@@ -1,6 +1,26 @@
 /** An answer as a whole: its bytes, and the Status of one that is a refusal. */
-import { type HttpResponse, parseJson, type Status } from "@keelson/core";
+import { type HttpHeaders, type HttpResponse, parseJson, type Status } from "@keelson/core";
 import { ResponseBody } from "./response-body.ts";
+import type { ResponseHead } from "./response-parser.ts";
+
+/** A response whose head has come, and whose body may be on its way. */
+export class Answer implements HttpResponse {
+  readonly body: ResponseBody;
+  readonly #head: ResponseHead;
+
+  constructor(head: ResponseHead, body: ResponseBody) {
+    this.#head = head;
+    this.body = body;
+  }
+
+  get status(): number {
+    return this.#head.status;
+  }
+
+  get headers(): HttpHeaders {
+    return this.#head.headers;
+  }
+}
 
 /** The server's `Status`, or one made of what a proxy said instead. */
 export function statusOf(text: string, code: number): Status {
@@ -15,9 +35,15 @@ export function statusOf(text: string, code: number): Status {
   return { status: "Failure", code, message: text.trim().slice(0, 1000) };
 }
 
+/** The body, where all of it has come. */
+export function wholeOf({ body }: HttpResponse): Buffer | undefined {
+  return body instanceof ResponseBody && body.isWhole ? body.takeWhole() : undefined;
+}
+
 /** Gathers a body, up to `most` bytes when told. */
 export async function collect(response: HttpResponse, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
-  if (response.body instanceof ResponseBody && response.body.isWhole) return response.body.takeWhole();
+  const whole = wholeOf(response);
+  if (whole) return whole;
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body) {

@@ -6,10 +6,11 @@ import type { Socket } from "node:net";
 import type { Cancel, HttpHeaders, HttpRequest, HttpResponse } from "@keelson/core";
 import { backgroundClock } from "@keelson/core/internal";
 import { ClientError } from "../errors.ts";
+import { Answer } from "./answer.ts";
 import { type DialTarget, dial } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
-import { requestHead } from "./request-head.ts";
-import { ResponseBody } from "./response-body.ts";
+import { headerLines, requestHead } from "./request-head.ts";
+import { type BodySource, ResponseBody } from "./response-body.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 export interface PoolSettings {
@@ -34,6 +35,8 @@ export class ConnectionPool {
   #closing: PromiseWithResolvers<void> | undefined;
   #sweep: Cancel | undefined;
   #letGo: NodeJS.Immediate | undefined;
+  /** The headers of the last request, as they go over the wire: those of the next are mostly the same. */
+  #written: { readonly headers: HttpHeaders; readonly lines: string } | undefined;
 
   constructor(target: DialTarget, settings: PoolSettings) {
     this.#target = target;
@@ -45,7 +48,11 @@ export class ConnectionPool {
     request.check?.();
     if (this.#closing) throw new ClientError("ConnectionFailed", "the client was closed");
     const { server } = this.#target;
-    const exchange = new Exchange(server.text, request, requestHead(server, request, headers, true));
+    if (this.#written?.headers !== headers) {
+      this.#written = { headers, lines: headerLines(server, headers, true) };
+    }
+    const head = requestHead(server, request, this.#written.lines);
+    const exchange = new Exchange(server.text, request, head);
     const connection = this.#takeIdle();
     if (connection) {
       connection.carry(exchange);
@@ -54,7 +61,7 @@ export class ConnectionPool {
       exchange.onAborted = () => this.#waiting.delete(exchange);
       this.#dialMore();
     }
-    return await exchange.response;
+    return exchange.response;
   }
 
   /** Lets what is under way finish. */
@@ -261,8 +268,8 @@ class Connection {
   }
 }
 
-/** One request and its answer. */
-class Exchange {
+/** One request and its answer, of which the body is read from the connection. */
+class Exchange implements BodySource {
   readonly head: string;
   readonly body: HttpRequest["body"];
   readonly response: Promise<HttpResponse>;
@@ -304,8 +311,8 @@ class Exchange {
 
   /** What the server says of how long it keeps the connection, less a second for what is on its way. */
   get keptMs(): number | undefined {
-    const hint = this.#parser.head?.headers["keep-alive"];
-    const seconds = hint === undefined ? undefined : /\btimeout=(\d+)/i.exec(String(hint))?.[1];
+    const hint = this.#parser.head?.keepAlive;
+    const seconds = hint === undefined ? undefined : /\btimeout=(\d+)/i.exec(hint)?.[1];
     return seconds === undefined ? undefined : (Number(seconds) - 1) * 1000;
   }
 
@@ -330,23 +337,29 @@ class Exchange {
     const { head } = this.#parser;
     if (!head) return;
     if (!this.#answer) {
-      this.#answer = new ResponseBody({
-        pause: () => {
-          this.held = true;
-        },
-        resume: () => {
-          this.held = false;
-          this.#connection?.resume();
-        },
-        cancel: () => {
-          this.#release();
-          this.#connection?.close();
-        },
-      });
-      this.#resolve({ status: head.status, headers: head.headers, body: this.#answer });
+      this.#answer = new ResponseBody(this);
+      this.#resolve(new Answer(head, this.#answer));
     }
-    if (stop > 0) this.#answer.push(Buffer.from(bytes.subarray(0, stop)));
+    if (stop > 0) {
+      const piece = Buffer.allocUnsafe(stop);
+      bytes.copy(piece, 0, 0, stop);
+      this.#answer.push(piece);
+    }
     if (this.done) this.#end();
+  }
+
+  pause(): void {
+    this.held = true;
+  }
+
+  resume(): void {
+    this.held = false;
+    this.#connection?.resume();
+  }
+
+  cancel(): void {
+    this.#release();
+    this.#connection?.close();
   }
 
   /** Nothing of it was sent. */

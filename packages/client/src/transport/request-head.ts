@@ -6,15 +6,24 @@ import type { ServerAddress } from "./server-address.ts";
 /** What a line of a head may hold. */
 const allowed = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+const firstLine = /^[\x21-\x7e]+ [\x21-\x7e\x80-\x9f\xa1-\xff]+ HTTP\/1\.1$/;
+
+/** The whole head: what is the request's own, between lines that others share. */
 export function requestHead(
   server: ServerAddress,
   { method, path, body }: HttpRequest,
-  headers: HttpHeaders,
-  lasts: boolean,
+  lines: string,
 ): string {
   const first = `${method} ${server.prefix}${path} HTTP/1.1`;
-  if (/\s/.test(path) || !allowed.test(first)) throw unfit("the path");
-  let head = `${first}\r\nhost: ${hostOf(server)}\r\n`;
+  if (!firstLine.test(first)) throw unfit("the path");
+  if (body === undefined) return `${first}\r\n${lines}\r\n`;
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+  return `${first}\r\n${lines}content-length: ${length}\r\n\r\n`;
+}
+
+/** The lines that are the same for all requests with these headers. */
+export function headerLines(server: ServerAddress, headers: HttpHeaders, lasts: boolean): string {
+  let head = `host: ${hostOf(server)}\r\n`;
   if (!lasts) head += "connection: close\r\n";
   // Names and values without what stands between them: one look at all of it costs less than one at each.
   let said = "";
@@ -27,10 +36,7 @@ export function requestHead(
     }
   }
   if (!allowed.test(said)) throw unfit(unfitHeader(headers));
-  if (body !== undefined) {
-    head += `content-length: ${typeof body === "string" ? Buffer.byteLength(body) : body.byteLength}\r\n`;
-  }
-  return `${head}\r\n`;
+  return head;
 }
 
 function unfitHeader(headers: HttpHeaders): string {

@@ -68,9 +68,10 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
 
   /** The one piece, where it `isWhole`. */
   takeWhole(): Buffer {
-    const { buffer, byteOffset, byteLength } = this.#chunks.pop() as Uint8Array;
-    this.#handedOut = byteLength;
-    return Buffer.from(buffer, byteOffset, byteLength);
+    const whole = this.#chunks.pop() as Uint8Array;
+    this.#handedOut = whole.byteLength;
+    if (whole instanceof Buffer) return whole;
+    return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength);
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {

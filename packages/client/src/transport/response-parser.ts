@@ -19,11 +19,46 @@ const headEnd = Buffer.from("\r\n\r\n");
  */
 type State = "head" | "data" | "data-end" | "size" | "extension" | "trailer" | "rest" | "done";
 
-export interface ResponseHead {
+/** The head of a response. What frames its body is looked for at once; the other headers are read for who asks. */
+export class ResponseHead {
   readonly status: number;
-  readonly headers: HttpHeaders;
   /** The connection may carry another request after this one. */
   readonly lasts: boolean;
+  readonly contentLength: string | undefined;
+  readonly transferEncoding: string | undefined;
+  readonly keepAlive: string | undefined;
+  readonly #text: string;
+  #headers: HttpHeaders | undefined;
+
+  /** Throws for what is no head of HTTP/1.1. */
+  constructor(text: string) {
+    const start = /^HTTP\/1\.([01]) (\d{3})(?:[ \r]|$)/.exec(text);
+    if (!start) throw new Error("its answer is no HTTP/1.1");
+    this.#text = text;
+    this.status = Number(start[2]);
+    let connection: string | undefined;
+    for (let at = text.indexOf("\r\n"); at >= 0; ) {
+      const from = at + 2;
+      at = text.indexOf("\r\n", from);
+      const to = at < 0 ? text.length : at;
+      const colon = text.indexOf(":", from);
+      if (colon <= from || colon > to) throw new Error("a header of its answer has no name");
+      const length = colon - from;
+      if (length !== 10 && length !== 14 && length !== 17) continue;
+      const name = text.slice(from, colon).toLowerCase();
+      const value = text.slice(colon + 1, to).trim();
+      if (name === "content-length") this.contentLength = joined(this.contentLength, value);
+      else if (name === "transfer-encoding") this.transferEncoding = joined(this.transferEncoding, value);
+      else if (name === "connection") connection = joined(connection, value);
+      else if (name === "keep-alive") this.keepAlive = joined(this.keepAlive, value);
+    }
+    this.lasts = start[1] === "1" && (connection === undefined || !/\bclose\b/i.test(connection));
+  }
+
+  get headers(): HttpHeaders {
+    this.#headers ??= readHeaders(this.#text);
+    return this.#headers;
+  }
 }
 
 /** One response to one request. `read` throws for what is no HTTP/1.1. */
@@ -150,7 +185,7 @@ export class ResponseParser {
     }
     const text = seen.toString("latin1", 0, blank);
     this.#head = undefined;
-    const head = parseHead(text);
+    const head = new ResponseHead(text);
     if (head.status >= 200) {
       this.head = head;
       this.#frame(head);
@@ -158,14 +193,11 @@ export class ResponseParser {
     return at + blank + 4 - before;
   }
 
-  #frame({ status, headers }: ResponseHead): void {
-    const encoding = headers["transfer-encoding"];
-    const length = headers["content-length"];
+  #frame({ status, transferEncoding: encoding, contentLength: length }: ResponseHead): void {
     if (this.#bodiless || status === 204 || status === 304) {
       this.#state = "done";
     } else if (encoding !== undefined) {
-      if (String(encoding).toLowerCase() !== "chunked")
-        throw new Error(`its answer is encoded as ${encoding}`);
+      if (encoding.toLowerCase() !== "chunked") throw new Error(`its answer is encoded as ${encoding}`);
       this.#chunked = true;
       this.#begin("size");
     } else if (length !== undefined) {
@@ -179,27 +211,21 @@ export class ResponseParser {
   }
 }
 
-function parseHead(text: string): ResponseHead {
-  const end = text.indexOf("\r\n");
-  const first = end < 0 ? text : text.slice(0, end);
-  const start = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(first);
-  if (!start) throw new Error("its answer is no HTTP/1.1");
+function readHeaders(text: string): HttpHeaders {
   const headers: Record<string, string | string[]> = Object.create(null);
-  for (let at = end; at >= 0; ) {
-    const from = at + 2;
-    at = text.indexOf("\r\n", from);
-    const to = at < 0 ? text.length : at;
-    const colon = text.indexOf(":", from);
-    if (colon <= from || colon > to) throw new Error("a header of its answer has no name");
-    const name = text.slice(from, colon).toLowerCase();
-    const value = text.slice(colon + 1, to).trim();
+  for (const line of text.split("\r\n").slice(1)) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
     const same = headers[name];
     if (same === undefined) headers[name] = value;
     else headers[name] = typeof same === "string" ? [same, value] : [...same, value];
   }
-  const { connection } = headers;
-  const lasts = start[1] === "1" && (connection === undefined || !/\bclose\b/i.test(String(connection)));
-  return { status: Number(start[2]), headers, lasts };
+  return headers;
+}
+
+function joined(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before},${value}`;
 }
 
 function hexDigit(byte: number): number {

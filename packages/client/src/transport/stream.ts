@@ -4,9 +4,10 @@
  */
 import type { Socket } from "node:net";
 import type { Clock, HttpHeaders, HttpRequest, HttpResponse } from "@keelson/core";
+import { Answer } from "./answer.ts";
 import { type DialTarget, dial } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
-import { requestHead } from "./request-head.ts";
+import { headerLines, requestHead } from "./request-head.ts";
 import { ResponseBody } from "./response-body.ts";
 import { ResponseParser } from "./response-parser.ts";
 
@@ -32,7 +33,7 @@ export async function openStream(
   onOpen: (socket: Socket) => void,
 ): Promise<HttpResponse> {
   const { signal } = request;
-  const head = requestHead(target.server, request, headers, false);
+  const head = requestHead(target.server, request, headerLines(target.server, headers, false));
   signal?.throwIfAborted();
   const stream = new Stream(target, request);
   let socket: Socket;
@@ -156,7 +157,7 @@ class Stream {
       const stop = this.#parser.read(bytes, start, end);
       const { head } = this.#parser;
       if (head && !known) {
-        this.#response.resolve({ status: head.status, headers: head.headers, body: this.#body });
+        this.#response.resolve(new Answer(head, this.#body));
       }
       return stop;
     } catch (error) {

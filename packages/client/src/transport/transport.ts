@@ -27,15 +27,16 @@ export interface Credential {
 
 /** Where the credentials of requests come from; asked again when the server refuses them. */
 export interface Credentials {
-  /** Cheap while nothing changed: it is asked before every request. */
-  current(): Promise<Credential>;
+  /** Asked before every request: what is known is not waited for, and the same object while nothing changed. */
+  current(): Credential | Promise<Credential>;
   /** The server answered 401 to `credential`. True when another try with `current()` may fare better. */
   refused(credential: Credential): Promise<boolean>;
 }
 
 /** Authorities that may be replaced while we run, as a cluster's are when its own is rotated. */
 export interface Authority {
-  /** Cheap while nothing changed: it is asked before every request. */
+  /** What `read` would give, where nothing has to be waited for; it is asked before every request. */
+  readonly fresh?: string | undefined;
   read(): Promise<string>;
   /** The server's certificate was not signed by what `read` gave: look again. */
   expire(): void;
@@ -108,6 +109,9 @@ class Route {
   }
 }
 
+/** Of whom nothing is known. */
+const anonymous: Credential = {};
+
 /** Servers close idle connections after 90 s and more; staying well below avoids sending into a closing one. */
 const idleMs = 30_000;
 const defaultConnections = 32;
@@ -121,11 +125,17 @@ class SocketTransport implements Transport {
   readonly #server: ServerAddress;
   readonly #proxy: URL | undefined;
   #route: Promise<Route> | undefined;
+  /** What `#route` gave. */
+  #open: Route | undefined;
   /** Of whom and to whom the route is. */
   #identity: { certificate?: string | undefined; key?: string | undefined; authority?: string | undefined } =
     {};
   #closed = false;
   readonly #streams = new Set<Socket>();
+  /** The headers of the last request with those of its credential: most requests have the same. */
+  #signed:
+    | { readonly plain: HttpHeaders | undefined; readonly by: Credential; readonly all: HttpHeaders }
+    | undefined;
 
   constructor(settings: TransportSettings) {
     this.#settings = settings;
@@ -139,11 +149,14 @@ class SocketTransport implements Transport {
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
-    const credential = await this.#credential();
-    const response = await this.#send(request, credential);
+    const asked = this.#credential();
+    const credential = asked instanceof Promise ? await asked : asked;
+    const route = this.#openRoute(credential) ?? (await this.#routeFor(credential));
+    const response = await this.#send(route, request, credential);
     if (response.status !== 401 || !(await this.#settings.credentials?.refused(credential))) return response;
     await collect(response, 64 << 10);
-    return await this.#send(request, await this.#credential());
+    const next = await this.#credential();
+    return await this.#send(await this.#routeFor(next), request, next);
   }
 
   async upgrade(request: HttpRequest): Promise<HttpUpgrade> {
@@ -175,17 +188,24 @@ class SocketTransport implements Transport {
     await route?.close();
   }
 
-  async #credential(): Promise<Credential> {
-    return (await this.#settings.credentials?.current()) ?? {};
+  #credential(): Credential | Promise<Credential> {
+    return this.#settings.credentials?.current() ?? anonymous;
   }
 
-  async #send(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
-    const route = await this.#routeFor(credential);
-    const headers = { ...request.headers, ...credential.headers };
+  #headers({ headers }: HttpRequest, credential: Credential): HttpHeaders {
+    const last = this.#signed;
+    if (last && last.plain === headers && last.by === credential) return last.all;
+    const all = { ...headers, ...credential.headers };
+    this.#signed = { plain: headers, by: credential, all };
+    return all;
+  }
+
+  async #send(route: Route, request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const headers = this.#headers(request, credential);
     try {
+      if (!request.streaming && !this.#settings.http2) return await route.pool.request(request, headers);
       if (request.streaming && request.body === undefined)
         return await openStream(route.target, request, headers, (socket) => this.#track(socket));
-      if (!request.streaming && !this.#settings.http2) return await route.pool.request(request, headers);
     } catch (error) {
       this.#failed(error);
     }
@@ -225,20 +245,34 @@ class SocketTransport implements Transport {
     throw error;
   }
 
+  /** The route that is there, where it is this credential's and nothing has to be waited for. */
+  #openRoute(credential: Credential): Route | undefined {
+    if (!this.#open || this.#closed) return undefined;
+    const { ca } = this.#settings;
+    return this.#isOf(credential, typeof ca === "object" ? ca.fresh : ca) ? this.#open : undefined;
+  }
+
   async #routeFor(credential: Credential): Promise<Route> {
     if (this.#closed) throw new ClientError("ConnectionFailed", "the client was closed");
     const { ca } = this.#settings;
     const authority = typeof ca === "object" ? await ca.read() : ca;
-    const { certificate, key } = credential;
-    const last = this.#identity;
-    if (this.#route && last.certificate === certificate && last.key === key && last.authority === authority) {
-      return await this.#route;
-    }
+    if (this.#route && this.#isOf(credential, authority)) return await this.#route;
     const old = this.#route;
+    const { certificate, key } = credential;
     this.#identity = { certificate, key, authority };
-    this.#route = this.#createRoute(credential, authority);
+    this.#open = undefined;
+    const next = this.#createRoute(credential, authority);
+    this.#route = next;
     old?.then((route) => route.retire()).catch(() => {});
-    return await this.#route;
+    const route = await next;
+    if (this.#route === next) this.#open = route;
+    return route;
+  }
+
+  /** Whether the route is of this credential, to who is signed by this authority. */
+  #isOf({ certificate, key }: Credential, authority: string | undefined): boolean {
+    const last = this.#identity;
+    return last.certificate === certificate && last.key === key && last.authority === authority;
   }
 
   async #createRoute(credential: Credential, authority: string | undefined): Promise<Route> {

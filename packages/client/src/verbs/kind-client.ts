@@ -239,12 +239,12 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
     return await this.#write("PATCH", path, doing, body, options, patchTypes.apply);
   }
 
-  async #read(path: string, doing: string, options: RequestOptions): Promise<ObjectOf<K>> {
+  #read(path: string, doing: string, options: RequestOptions): Promise<ObjectOf<K>> {
     const call = { doing, method: "GET", path, signal: options.signal, timeoutMs: options.timeoutMs };
-    return (await this.#context.requester.json(call, this.#context.receive)) as unknown as ObjectOf<K>;
+    return this.#context.requester.json(call, this.#context.receive) as Promise<ObjectOf<K>>;
   }
 
-  async #write<T = ObjectOf<K>>(
+  #write<T = ObjectOf<K>>(
     method: string,
     path: string,
     doing: string,
@@ -261,7 +261,7 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
       signal: options.signal,
       timeoutMs: options.timeoutMs,
     };
-    return (await this.#context.requester.json(call, this.#context.receive)) as T;
+    return this.#context.requester.json(call, this.#context.receive) as Promise<T>;
   }
 
   #writeQuery(options: WriteOptions) {

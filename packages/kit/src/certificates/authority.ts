@@ -1,6 +1,6 @@
 /** A certificate authority and its replacement: trust first, then certificates, then the end of the old trust. Pure. */
 import { hash, X509Certificate } from "node:crypto";
-import { createAuthority, type KeyPair } from "@keelson/pki";
+import { backdateMs, createAuthority, type KeyPair } from "@keelson/pki";
 
 /**
  * Servers usually read whom they trust only when they start, and their own certificate at every connection. So an
@@ -42,11 +42,6 @@ const dayMs = 86_400_000;
 const lifetimeMs = 3_650 * dayMs;
 /** An authority is replaced when this little of its lifetime is left. */
 const reserveMs = 365 * dayMs;
-/**
- * Certificates are valid from this long ago: the clocks of others may be behind, and our own may be set back. Time that was
- * taken for that of another zone is wrong by less than a day.
- */
-export const backdateMs = dayMs;
 
 /** The authority that a user provides, or a new one that is valid for ten years. */
 export function newAuthority(name: string, facts: Pick<AuthorityFacts, "nowMs" | "given">): KeyPair {

@@ -1,7 +1,7 @@
 /** One certificate: for whom, by whom, until when, and whether it is time for another. Pure. */
 import { hash } from "node:crypto";
-import { createLeaf, type KeyPair } from "@keelson/pki";
-import { backdateMs, expiryOf } from "./authority.ts";
+import { backdateMs, createLeaf, type KeyPair } from "@keelson/pki";
+import { expiryOf } from "./authority.ts";
 
 /** What a certificate is to say. */
 export interface LeafSpec {

@@ -40,7 +40,8 @@ export interface ApplierOptions {
   readonly children: OwnedChildren;
   readonly informers: ReadonlyMap<string, Informer>;
   readonly records: AppliedRecords;
-  readonly signal: AbortSignal;
+  /** Ends with the reconcile. */
+  readonly scope: { readonly signal: AbortSignal };
   /** Throws once the reconcile is over. */
   readonly check: () => void;
 }
@@ -54,17 +55,22 @@ const neverStored = "1";
 export class Applier {
   readonly #options: ApplierOptions;
   readonly #manager: string;
-  readonly #applied: AppliedObjects;
+  /** Made for the first who asks, as are the two below: most looks at an object find nothing to do. */
+  #lazyApplied: AppliedObjects | undefined;
   /** UIDs of what this reconcile deleted. */
-  readonly #deleted = new Set<string>();
+  #deleted: Set<string> | undefined;
   /** Where this reconcile put children, by UID. */
-  readonly #places = new Map<string, ChildId>();
+  #places: Map<string, ChildId> | undefined;
 
   constructor(options: ApplierOptions) {
     this.#options = options;
     this.#manager = options.controller.options.fieldManager;
-    const { client, records } = options;
-    this.#applied = new AppliedObjects({ client, records, fieldManager: this.#manager });
+  }
+
+  get #applied(): AppliedObjects {
+    const { client, records } = this.#options;
+    this.#lazyApplied ??= new AppliedObjects({ client, records, fieldManager: this.#manager });
+    return this.#lazyApplied;
   }
 
   /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
@@ -76,7 +82,7 @@ export class Applier {
     const unchanged = this.#unchanged(slot, id, desired);
     if (unchanged) return unchanged;
     const child = await this.#bring(slot, id, desired, options);
-    this.#places.set(child.metadata.uid, id);
+    this.#setPlace(child.metadata.uid, id);
     if (child.metadata.deletionTimestamp === undefined) this.#remember(slot, id, desired, child);
     return child;
   }
@@ -112,13 +118,14 @@ export class Applier {
   async #restoreMarks({ kind }: Owned, { slot, key }: ChildId, { metadata }: Stored): Promise<void> {
     const { name, uid } = metadata;
     const entry = { slot, kind: kind.kind, name, uid, ...(key === "" ? {} : { key }) };
-    await restoreMarks({ ...this.#options, fieldManager: this.#manager }, [entry]);
+    const { signal } = this.#options.scope;
+    await restoreMarks({ ...this.#options, signal, fieldManager: this.#manager }, [entry]);
   }
 
   /** Deletes a child by UID; gone already, or replaced by another, is success. */
   async delete(slot: Owned, object: Stored, options: object = {}): Promise<void> {
     this.#options.check();
-    const { signal } = this.#options;
+    const { signal } = this.#options.scope;
     const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
     const verbs = this.#options.client.kind(slot.kind);
     try {
@@ -128,32 +135,38 @@ export class Applier {
       // The one we saw is gone and another has its name; look, so that the cache knows as well.
       await verbs.find(ref, { signal });
     }
+    this.#deleted ??= new Set();
     this.#deleted.add(object.metadata.uid);
   }
 
   /** Whether this reconcile deleted the child of this UID, which may still be on its way out. */
   hasDeleted(uid: string): boolean {
-    return this.#deleted.has(uid);
+    return this.#deleted?.has(uid) ?? false;
   }
 
   /** A child that this reconcile wrote in another way than by an apply belongs where its labels say now. */
   notice({ metadata }: Stored): void {
     const slot = metadata.labels?.[slotLabel];
     if (slot === undefined || !(slot in this.#options.controller.owns)) return;
-    this.#places.set(metadata.uid, { slot, key: metadata.labels?.[keyLabel] ?? "" });
+    this.#setPlace(metadata.uid, { slot, key: metadata.labels?.[keyLabel] ?? "" });
+  }
+
+  #setPlace(uid: string, id: ChildId): void {
+    this.#places ??= new Map();
+    this.#places.set(uid, id);
   }
 
   /** Where this reconcile put the child of this UID; undefined when it changed nothing about it. */
   placeOf(uid: string): ChildId | undefined {
-    return this.#places.get(uid);
+    return this.#places?.get(uid);
   }
 
   /** Asks the server for a child; undefined when there is none, or when what is there is not ours. */
   async find(id: ChildId, ref: ObjectRef): Promise<Stored | undefined> {
-    const { controller, client, signal, check } = this.#options;
+    const { controller, client, scope, check } = this.#options;
     check();
     const slot = controller.owns[id.slot] as Owned;
-    const object = (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
+    const object = (await client.kind(slot.kind).find(ref, { signal: scope.signal })) as Stored | undefined;
     return object && this.#standing(slot, id, object) === "ours" ? object : undefined;
   }
 
@@ -202,7 +215,8 @@ export class Applier {
 
   /** A running child is given up only for one that the server would take. */
   async #recreate(slot: Owned, body: ChildBody, seen: Stored, refusal: Error): Promise<Stored> {
-    const { client, signal, children } = this.#options;
+    const { client, scope, children } = this.#options;
+    const { signal } = scope;
     try {
       await client.kind(slot.kind).create(body, { dryRun: true, signal, fieldManager: this.#manager });
     } catch (error) {
@@ -237,7 +251,7 @@ export class Applier {
   }
 
   #send(body: ChildBody, force: boolean): Promise<Stored> {
-    const { signal } = this.#options;
+    const { signal } = this.#options.scope;
     return this.#applied.send(this.#informer(body), body, { force, signal, remembers: true });
   }
 
@@ -248,9 +262,10 @@ export class Applier {
 
   /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
   async #checkVanished(id: ChildId, body: ChildBody): Promise<void> {
-    const { controller, owner, client, signal } = this.#options;
+    const { controller, owner, client, scope } = this.#options;
     if (!this.#wasMade(id, body)) return;
     const { namespace, name } = owner.metadata;
+    const { signal } = scope;
     this.#refuseIfGone(await client.kind(controller.kind).find({ namespace, name }, { signal }));
   }
 
@@ -272,9 +287,9 @@ export class Applier {
   }
 
   async #find(slot: Owned, body: ChildBody): Promise<Stored | undefined> {
-    const { client, signal } = this.#options;
+    const { client, scope } = this.#options;
     const ref = { namespace: body.metadata.namespace, name: body.metadata.name };
-    return (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
+    return (await client.kind(slot.kind).find(ref, { signal: scope.signal })) as Stored | undefined;
   }
 
   /** Lets only what is ours pass; the error says why and what a person can do. */
@@ -306,7 +321,8 @@ export class Applier {
    * names another owner or another slot has its marks, and where the slot says itself what it adopts, that counts.
    */
   async #wasApplied({ kind, options }: Owned, id: ChildId, object: Stored): Promise<boolean> {
-    const { client, controller, signal } = this.#options;
+    const { client, controller, scope } = this.#options;
+    const { signal } = scope;
     const { namespace, name, uid, labels = {} } = object.metadata;
     const slot = labels[slotLabel];
     const isElsewhere = slot !== undefined && slot !== id.slot && slot in controller.owns;

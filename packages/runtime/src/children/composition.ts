@@ -250,17 +250,20 @@ function asOne(errors: readonly unknown[]): unknown {
 
 /** What the inventory says of the children that are there. */
 export function inventoryOf(controller: Controller, children: OwnedChildren): InventoryEntry[] {
-  return Object.entries(controller.owns).flatMap(([slot, { kind }]) =>
-    children.inSlot(slot).map((child) => {
+  const entries: InventoryEntry[] = [];
+  for (const slot in controller.owns) {
+    const { kind } = controller.owns[slot] as Owned;
+    for (const child of children.inSlot(slot)) {
       const key = keyOfChild(child);
-      return {
+      entries.push({
         slot,
-        ...(key === "" ? {} : { key }),
-        ...(kind.group === "" ? {} : { group: kind.group }),
+        ...(key === "" ? undefined : { key }),
+        ...(kind.group === "" ? undefined : { group: kind.group }),
         kind: kind.kind,
         name: child.metadata.name,
         uid: child.metadata.uid,
-      };
-    }),
-  );
+      });
+    }
+  }
+  return entries;
 }

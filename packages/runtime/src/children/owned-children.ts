@@ -51,7 +51,8 @@ export class OwnedChildren {
 
   /** All children in a slot, by name; those that are being deleted too. */
   inSlot(slot: string): Stored[] {
-    return this.#find(slot, slot).sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1));
+    const found = this.#find(slot, slot);
+    return found.length < 2 ? found : found.sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1));
   }
 
   /** The child of a key; where an older one of another name is still there too, the one that is meant to stay. */
@@ -87,13 +88,17 @@ export class OwnedChildren {
 
   #find(slot: string, suffix: string): Stored[] {
     const { cache } = this.#informers.get(slot) as Informer;
-    return this.#bonds(slot).flatMap((bond) => cache.byIndex(ownerIndex, `${bond}|${suffix}`));
+    const [first, ...others] = this.#bonds(slot);
+    const found = [...cache.byIndex(ownerIndex, `${first}|${suffix}`)];
+    for (const bond of others) found.push(...cache.byIndex(ownerIndex, `${bond}|${suffix}`));
+    return found;
   }
 
   #bonds(slot: string): string[] {
     const { uid, name, namespace } = this.#owner.metadata;
     const outlives = this.#controller.owns[slot]?.options.outlives;
-    return [boundByReference(uid), ...(outlives ? [boundByName(namespace, ownerLabelValue(name))] : [])];
+    const byReference = boundByReference(uid);
+    return outlives ? [byReference, boundByName(namespace, ownerLabelValue(name))] : [byReference];
   }
 
   #chosen(id: ChildId, candidates: readonly Stored[]): Stored | undefined {

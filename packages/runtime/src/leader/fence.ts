@@ -1,6 +1,6 @@
 /** Keeps a process that no longer leads from writing: the last gate before the wire. */
 import { type Client, ClientError, createClient } from "@keelson/client";
-import type { Clock, HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
+import type { Cancel, Clock, HttpHeaders, HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
 import { RuntimeError } from "../errors.ts";
 
 /** Whether this process may write now. */
@@ -64,22 +64,28 @@ export function fenced(client: Client, options: FencedOptions): Client {
   const mustLead = (request: HttpRequest): void => {
     if (!fence.mayWrite()) throw refused(request);
   };
-  const send = (request: HttpRequest): Promise<HttpResponse> => {
-    if (isRead(request.method)) return http.request(withHeaders(request, client));
-    const check = () => mustLead(request);
-    check();
-    const write = { ...withHeaders(request, client), check };
-    return limited(clock, writeTimeoutMs, write, (each) => http.request(each));
-  };
+  const headersOf = headersWith(client.headers);
   const port: HttpPort = {
     request: async (request) => {
+      const { method, giveUp } = request;
       let status = 0;
+      let cancel: Cancel | undefined;
       try {
-        const response = await send(request);
+        const read = isRead(method);
+        const check = read ? request.check : () => mustLead(request);
+        if (!read) mustLead(request);
+        const sent = { ...request, headers: headersOf(request), check };
+        const limitMs = read ? undefined : writeTimeoutMs;
+        if (limitMs !== undefined && giveUp) cancel = clock.timer(limitMs, () => giveUp(tooLate(limitMs)));
+        const response =
+          limitMs === undefined || giveUp
+            ? await http.request(sent)
+            : await limited(clock, limitMs, sent, (each) => http.request(each));
         status = response.status;
         return response;
       } finally {
-        onRequest?.(request.method, status);
+        cancel?.();
+        onRequest?.(method, status);
       }
     },
     ...(http.upgrade
@@ -89,7 +95,7 @@ export function fenced(client: Client, options: FencedOptions): Client {
             const check = () => mustLead(request);
             check();
             const upgrade = http.upgrade as NonNullable<HttpPort["upgrade"]>;
-            return await upgrade({ ...withHeaders(request, client), check });
+            return await upgrade({ ...request, headers: headersOf(request), check });
           },
         }
       : {}),
@@ -115,22 +121,13 @@ function refused({ method, path }: HttpRequest): ClientError {
   return new ClientError("ConnectionFailed", message, { cause: new RuntimeError("LeaseLost", message) });
 }
 
+/** For a request whose sender gave no way to give it up. */
 async function limited(
   clock: Clock,
-  timeoutMs: number | undefined,
+  timeoutMs: number,
   request: HttpRequest,
   send: (request: HttpRequest) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
-  if (timeoutMs === undefined) return await send(request);
-  const { giveUp } = request;
-  if (giveUp) {
-    const cancel = clock.timer(timeoutMs, () => giveUp(tooLate(timeoutMs)));
-    try {
-      return await send(request);
-    } finally {
-      cancel();
-    }
-  }
   const controller = new AbortController();
   const late = Promise.withResolvers<never>();
   late.promise.catch(() => {});
@@ -155,7 +152,14 @@ function tooLate(timeoutMs: number): ClientError {
   return new ClientError("ConnectionLost", message);
 }
 
-/** The new client has headers of its own; those of the old one (whom it acts as) must not be lost. */
-function withHeaders(request: HttpRequest, client: Client): HttpRequest {
-  return { ...request, headers: { ...request.headers, ...client.headers } };
+/**
+ * The new client has headers of its own; those of the old one (whom it acts as) must not be lost. Those of the last request are
+ * kept, because the next ones mostly have the same.
+ */
+function headersWith(more: HttpHeaders): (request: HttpRequest) => HttpHeaders {
+  let last: { readonly headers: HttpHeaders | undefined; readonly all: HttpHeaders } | undefined;
+  return ({ headers }) => {
+    if (!last || last.headers !== headers) last = { headers, all: { ...headers, ...more } };
+    return last.all;
+  };
 }

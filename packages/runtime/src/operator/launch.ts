@@ -26,7 +26,7 @@ import { metricText } from "./metric-text.ts";
 import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
 import { openers } from "./openers.ts";
 import { nameOf, type OperatorOptions } from "./options.ts";
-import { prometheusMetrics } from "./prometheus.ts";
+import { PrometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
 import { Running } from "./running.ts";
 import { type WakeSources, wake } from "./wakes.ts";
@@ -124,7 +124,7 @@ async function settingOf(options: OperatorOptions): Promise<Setting> {
   const name = nameOf(options);
   const log = options.log ?? (await defaultLogger(name, options.logLevel));
   const counts = options.metrics ?? (options.endpoints ?? inCluster) !== false;
-  const metrics = counts ? await prometheusMetrics() : noMetrics;
+  const metrics = counts ? new PrometheusMetrics() : noMetrics;
   return {
     options,
     world,

@@ -4,6 +4,7 @@
  */
 import { RuntimeError } from "../errors.ts";
 import type { Loop, LoopObserver } from "../reconcile/loop.ts";
+import { Histogram } from "./histogram.ts";
 import type { HistogramFamily, MetricFamily } from "./metric-text.ts";
 
 const reconcileBuckets = [
@@ -11,39 +12,6 @@ const reconcileBuckets = [
   1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
-
-class Histogram {
-  readonly #bounds: readonly number[];
-  /** How many fell into each bucket; the last one has no bound. */
-  readonly #counts: number[];
-  #sum = 0;
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.#counts = new Array<number>(bounds.length + 1).fill(0);
-  }
-
-  observe(value: number): void {
-    let at = 0;
-    while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at++;
-    (this.#counts[at] as number)++;
-    this.#sum += value;
-  }
-
-  samples(labels: Readonly<Record<string, string>>): HistogramFamily["samples"] {
-    let count = 0;
-    const buckets = this.#counts.map((each, at) => {
-      count += each;
-      const le = at < this.#bounds.length ? String(this.#bounds[at]) : "+Inf";
-      return { suffix: "_bucket" as const, labels: { le, ...labels }, value: count };
-    });
-    return [
-      ...buckets,
-      { suffix: "_sum", labels, value: this.#sum },
-      { suffix: "_count", labels, value: count },
-    ];
-  }
-}
 
 export class LoopMeter implements LoopObserver {
   readonly controller: string;

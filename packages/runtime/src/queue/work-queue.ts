@@ -27,7 +27,7 @@ export interface AddOptions<C> {
    * Whether a run of the key has seen to this: then it is background work. Asked when the run ends that is under way, which may
    * have written what we hear of; where none is, at once.
    */
-  readonly seen?: () => boolean;
+  readonly seen?: (() => boolean) | undefined;
 }
 
 /** A key that a worker has taken from the queue. */
@@ -58,19 +58,19 @@ export interface WorkQueueOptions<C> {
   readonly longestRetryMs?: number;
   /** After waiting this long, background work is served before newer live work. Default: 5 s. */
   readonly agingMs?: number;
-  /** Two causes with the same identity are one; the later wins. */
-  readonly identify?: (cause: C) => string;
+  /** Two causes that are the same are one; the later wins. Default: those that are equal as JSON. */
+  readonly isSame?: (a: C, b: C) => boolean;
   readonly observer?: QueueObserver;
 }
 
 interface Pending<C> {
   readonly key: string;
-  causes: Map<string, C>;
+  readonly causes: C[];
   priority: Priority;
   /** Only patient additions so far. */
   patient: boolean;
   /** Asked when the run of the key ends. */
-  readonly asks: (() => boolean)[];
+  asks: (() => boolean)[] | undefined;
   readonly addedAt: number;
 }
 
@@ -79,7 +79,7 @@ interface Delayed<C> {
   readonly dueAt: number;
   readonly sequence: number;
   readonly retry: boolean;
-  readonly causes: Map<string, C>;
+  readonly causes: C[];
 }
 
 const causesKept = 64;
@@ -141,15 +141,13 @@ export class WorkQueue<C = unknown> {
 
   add(key: string, options: AddOptions<C> = {}): void {
     if (this.#closed) return;
-    const { cause, priority = "live", patient = false, seen } = options;
+    const { cause, patient = false } = options;
     const appointment = this.#delayed.get(key);
     if (patient && appointment?.retry && !this.#queued.has(key)) {
       this.#merge(appointment.causes, cause);
       return;
     }
-    const causes = new Map<string, C>();
-    this.#merge(causes, cause);
-    this.#admit(key, causes, { priority, patient, seen });
+    this.#admit(key, cause === undefined ? [] : [cause], options);
   }
 
   /** Adds the key after a while. Replaces the appointment that the key may have. */
@@ -209,10 +207,11 @@ export class WorkQueue<C = unknown> {
     const again = this.#queued.get(key);
     if (again) {
       this.#queued.delete(key);
-      if (again.asks.splice(0).some((seen) => !seen())) again.priority = "live";
+      if (again.asks?.some((seen) => !seen())) again.priority = "live";
+      again.asks = undefined;
       const appointment = this.#delayed.get(key);
       if (again.patient && appointment?.retry) {
-        for (const cause of again.causes.values()) this.#merge(appointment.causes, cause);
+        for (const cause of again.causes) this.#merge(appointment.causes, cause);
       } else if (this.#isHeld(key)) {
         this.#postpone(key, again.causes);
       } else if (!this.#closed) {
@@ -241,22 +240,28 @@ export class WorkQueue<C = unknown> {
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
-  #merge(causes: Map<string, C>, cause: C | undefined): void {
+  #merge(causes: C[], cause: C | undefined): void {
     if (cause === undefined) return;
-    const identity = this.#options.identify?.(cause) ?? JSON.stringify(cause);
-    if (causes.size < causesKept || causes.has(identity)) causes.set(identity, cause);
+    const { isSame = isEqual } = this.#options;
+    const at = causes.findIndex((each) => isSame(each, cause));
+    if (at >= 0) causes[at] = cause;
+    else if (causes.length < causesKept) causes.push(cause);
   }
 
   /** Takes a key in with all its causes at once: each on its own could start a run before the next is known. */
   #admit(
     key: string,
-    causes: Map<string, C>,
-    wish: { priority: Priority; patient: boolean; seen?: AddOptions<C>["seen"] },
+    causes: C[],
+    {
+      priority: wished = "live",
+      patient = false,
+      seen,
+    }: Pick<AddOptions<C>, "priority" | "patient" | "seen">,
   ): void {
-    const { patient, seen } = wish;
     const waiting = this.#queued.get(key);
-    const asks = seen && this.#processing.has(key) && (waiting?.asks.length ?? 0) < asksKept ? [seen] : [];
-    const priority = asks.length > 0 || seen?.() ? "background" : wish.priority;
+    const asks =
+      seen && this.#processing.has(key) && (waiting?.asks?.length ?? 0) < asksKept ? [seen] : undefined;
+    const priority = asks || seen?.() ? "background" : wished;
     if (!waiting && this.#isHeld(key)) {
       this.#postpone(key, causes);
       return;
@@ -266,9 +271,9 @@ export class WorkQueue<C = unknown> {
       this.#enqueue({ key, causes, priority, patient, asks, addedAt: this.#clock.monotonic() });
       return;
     }
-    for (const cause of causes.values()) this.#merge(waiting.causes, cause);
+    for (const cause of causes) this.#merge(waiting.causes, cause);
     waiting.patient &&= patient;
-    waiting.asks.push(...asks);
+    if (asks) waiting.asks = waiting.asks ? [...waiting.asks, ...asks] : asks;
     if (priority === "live" && waiting.priority === "background") {
       waiting.priority = "live";
       if (!this.#processing.has(key)) this.#order.live.push(waiting);
@@ -284,19 +289,19 @@ export class WorkQueue<C = unknown> {
   }
 
   /** Gathers causes for the end of the hold, or for an appointment that comes before it. */
-  #postpone(key: string, causes: Map<string, C>): void {
+  #postpone(key: string, causes: C[]): void {
     if (this.#processing.has(key)) {
       const addedAt = this.#clock.monotonic();
-      this.#enqueue({ key, causes, priority: "live", patient: false, asks: [], addedAt });
+      this.#enqueue({ key, causes, priority: "live", patient: false, asks: undefined, addedAt });
       return;
     }
     const until = this.#held.get(key) ?? 0;
     const appointment = this.#delayed.get(key);
     if (appointment && appointment.dueAt <= until) {
-      for (const cause of causes.values()) this.#merge(appointment.causes, cause);
+      for (const cause of causes) this.#merge(appointment.causes, cause);
       return;
     }
-    for (const cause of appointment?.causes.values() ?? []) this.#merge(causes, cause);
+    for (const cause of appointment?.causes ?? []) this.#merge(causes, cause);
     this.#appointAt(key, until, false, causes);
   }
 
@@ -328,13 +333,13 @@ export class WorkQueue<C = unknown> {
     // A run that starts now makes an earlier appointment pointless: the run says when to come again.
     const appointment = this.#delayed.get(pending.key);
     if (appointment) {
-      for (const cause of appointment.causes.values()) this.#merge(pending.causes, cause);
+      for (const cause of appointment.causes) this.#merge(pending.causes, cause);
       this.#delayed.delete(pending.key);
     }
     const now = this.#clock.monotonic();
     this.#processing.set(pending.key, now);
     this.#options.observer?.taken?.((now - pending.addedAt) / 1000);
-    return { key: pending.key, causes: [...pending.causes.values()], failures: this.failures(pending.key) };
+    return { key: pending.key, causes: pending.causes, failures: this.failures(pending.key) };
   }
 
   #head(priority: Priority): Pending<C> | undefined {
@@ -348,12 +353,11 @@ export class WorkQueue<C = unknown> {
 
   #appoint(key: string, afterMs: number, retry: boolean, cause: C | undefined): void {
     if (this.#closed) return;
-    const causes = new Map<string, C>();
-    this.#merge(causes, cause);
+    const causes = cause === undefined ? [] : [cause];
     this.#appointAt(key, this.#clock.monotonic() + Math.max(0, afterMs), retry, causes);
   }
 
-  #appointAt(key: string, dueAt: number, retry: boolean, causes: Map<string, C>): void {
+  #appointAt(key: string, dueAt: number, retry: boolean, causes: C[]): void {
     const appointment = { key, dueAt, sequence: this.#sequence++, retry, causes };
     this.#delayed.set(key, appointment);
     this.#appointments.push(appointment);
@@ -393,4 +397,8 @@ export class WorkQueue<C = unknown> {
     }
     this.#arm();
   }
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }

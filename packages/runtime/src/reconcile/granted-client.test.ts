@@ -29,7 +29,7 @@ test("a request ends with its reconcile, also when it has a signal of its own", 
         controller(ConfigMap, { writes: [allow(ConfigMap, ["update"])], reconcile: async () => done() }),
       ),
       check: () => {},
-      signal: reconcile.signal,
+      scope: reconcile,
       fieldManager: "test",
     },
     ConfigMap,
@@ -61,7 +61,7 @@ test("nothing is sent that was not declared, neither for an object nor for a par
     client: new TrackedClient({ client, informers: new InformerSet({ client, clock: client.clock }) }),
     permissions: new PermissionCheck(controller(ConfigMap, { reconcile: async () => done() })),
     check: () => {},
-    signal: new AbortController().signal,
+    scope: new AbortController(),
     fieldManager: "test",
   };
   const ref = { namespace: "default", name: "a" };

@@ -4,13 +4,15 @@ import type { AnyKind, KubeObject, Stored } from "@keelson/core";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Verb } from "../controller/declaration.ts";
 import type { PermissionCheck } from "../controller/permissions.ts";
+import type { Scope } from "./deadline.ts";
 
 export interface GrantedOptions {
   readonly client: TrackedClient;
   readonly permissions: PermissionCheck;
   /** Throws once the reconcile is over. */
   readonly check: () => void;
-  readonly signal: AbortSignal;
+  /** Ends with the reconcile. */
+  readonly scope: Pick<Scope, "signal">;
   readonly fieldManager: string;
   /** Hears of every object as it was written. Default: nobody does. */
   readonly written?: (object: Stored) => void;
@@ -18,13 +20,13 @@ export interface GrantedOptions {
 
 /** All verbs of a kind behind the check. Requests end with the reconcile. */
 export function grantedKind<K extends AnyKind>(options: GrantedOptions, kind: K): KindClient<K> {
-  const { client, permissions, check, signal, fieldManager, written } = options;
+  const { client, permissions, check, scope, fieldManager, written } = options;
   const verbs = client.kind(kind);
   const demand = (verb: Verb, name?: string) => {
     check();
     permissions.require(verb, kind, undefined, name);
   };
-  const within = <O extends object>(request: O | undefined) => bounded(signal, request);
+  const within = <O extends object>(request: O | undefined) => bounded(scope.signal, request);
   const tell = <O extends object>(object: O): O => {
     written?.(object as unknown as Stored);
     return object;
@@ -87,13 +89,13 @@ export function grantedSubresource<K extends AnyKind>(
   kind: K,
   subresource: string,
 ): SubresourceClient<K> {
-  const { client, permissions, check, signal, fieldManager } = options;
+  const { client, permissions, check, scope, fieldManager } = options;
   const verbs = client.kind(kind).subresource(subresource);
   const demand = (verb: Verb, name?: string) => {
     check();
     permissions.require(verb, kind, subresource, name);
   };
-  const within = <O extends object>(request: O | undefined) => bounded(signal, request);
+  const within = <O extends object>(request: O | undefined) => bounded(scope.signal, request);
   return {
     get: async (ref, request) => {
       demand("get", ref.name);

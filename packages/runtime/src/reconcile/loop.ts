@@ -17,7 +17,7 @@ export interface Trigger {
   /** See `AddOptions.patient`. */
   readonly patient?: boolean;
   /** See `AddOptions.seen`. */
-  readonly seen?: () => boolean;
+  readonly seen?: (() => boolean) | undefined;
   readonly priority?: Priority;
 }
 
@@ -98,7 +98,7 @@ export class Loop {
     this.queue = new WorkQueue<Cause>({
       clock: services.clock,
       random: services.random,
-      identify: (cause) => `${cause.type}|${cause.kind ?? ""}|${cause.key ?? ""}`,
+      isSame: (a, b) => a.type === b.type && a.kind === b.kind && a.key === b.key,
       ...(services.observer ? { observer: services.observer } : {}),
       ...(firstMs === undefined ? {} : { firstRetryMs: firstMs }),
       ...(longestMs === undefined ? {} : { longestRetryMs: longestMs }),
@@ -131,7 +131,7 @@ export class Loop {
             cause: trigger.cause,
             priority: trigger.priority ?? (change.initial ? "background" : "live"),
             patient: trigger.patient ?? false,
-            ...(trigger.seen ? { seen: trigger.seen } : {}),
+            seen: trigger.seen,
           });
         }
       }),

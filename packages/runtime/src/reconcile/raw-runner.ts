@@ -152,7 +152,7 @@ export class RawRunner implements LoopDefinition {
         const granted = { client: this.#client, permissions: this.#permissions, fieldManager };
         const context = new RunContext(item, scope, {
           caches: this.#caches as never,
-          kind: (kind) => grantedKind({ ...granted, signal: scope.signal, check: () => refuse(scope) }, kind),
+          kind: (kind) => grantedKind({ ...granted, scope, check: () => refuse(scope) }, kind),
           apply: (watch, body, request) => this.#apply(watch, body, request?.force ?? true, scope),
           wouldChange: (watch, body) => this.#wouldChange(watch, body, scope),
           follow: (name, kind, watching) => this.#followKind(name, kind, watching as never, scope) as never,

@@ -29,7 +29,7 @@ import type { StatusDraft } from "../status/status-draft.ts";
 import { Steps } from "../status/steps.ts";
 import type { Connector } from "./connector.ts";
 import { evaluateCron } from "./cron.ts";
-import { withDeadline } from "./deadline.ts";
+import { type Scope, withDeadline } from "./deadline.ts";
 import { type GrantedOptions, grantedKind, grantedSubresource } from "./granted-client.ts";
 import { serverFacts } from "./server-facts.ts";
 import type { ControllersService } from "./services.ts";
@@ -46,8 +46,8 @@ export interface ReconcileContextOptions {
   readonly causes: readonly Cause[];
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
+  readonly log: () => Logger;
+  readonly scope: Scope;
   readonly check: () => void;
   readonly connect: Connector;
   readonly mayWrite: () => boolean;
@@ -58,30 +58,52 @@ export interface ReconcileContextOptions {
   readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
 }
 
-export function reconcileContext(options: ReconcileContextOptions): Context {
-  const { controller, object, granted, draft, clock, random, signal, check, recheck } = options;
-  const steps =
-    draft && new Steps({ draft, uid: object.metadata.uid, random, now: () => clock.now(), signal, check });
-  const ruled = <T>(value: T | undefined, what: string): T => {
-    check();
-    if (value !== undefined) return value;
-    throw new RuntimeError(
-      "NotDeclared",
-      `controller "${controller.name}" writes its status itself (status: "${controller.options.status}"), so ` +
-        `${what} has no place to write to`,
-    );
-  };
-  const context: Context = {
-    own: handles(options) as Context["own"],
-    read: options.reads as Context["read"],
-    client: {
+/** One is made for every look at an object, and most looks use little of it: the rest is made for who asks. */
+export class ReconcileContext implements Context {
+  readonly own: Context["own"];
+  readonly read: Context["read"];
+  readonly orphaned: boolean;
+  readonly causes: readonly Cause[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly recheck: Context["recheck"];
+  readonly #options: ReconcileContextOptions;
+  #steps: Steps | undefined;
+  #log: Logger | undefined;
+
+  constructor(options: ReconcileContextOptions) {
+    this.#options = options;
+    this.own = handles(options) as Context["own"];
+    this.read = options.reads as Context["read"];
+    this.orphaned = options.orphaned;
+    this.causes = options.causes;
+    this.clock = options.clock;
+    this.random = options.random;
+    this.recheck = options.recheck;
+  }
+
+  get client(): Context["client"] {
+    const { granted } = this.#options;
+    return {
       kind: ((kind: AnyKind) => grantedKind(granted, kind)) as Context["client"]["kind"],
       subresource: ((kind: AnyKind, name: string) =>
         grantedSubresource(granted, kind, name)) as Context["client"]["subresource"],
-    },
-    setStatus: (status) => ruled(draft, "setStatus").setAuthor((status ?? {}) as JsonObject),
-    setCondition: (condition) => ruled(draft, "setCondition").setCondition(condition),
-    decorate: (decoration) => {
+    };
+  }
+
+  get setStatus(): Context["setStatus"] {
+    const { draft } = this.#options;
+    return (status) => this.#ruled(draft, "setStatus").setAuthor((status ?? {}) as JsonObject);
+  }
+
+  get setCondition(): Context["setCondition"] {
+    const { draft } = this.#options;
+    return (condition) => this.#ruled(draft, "setCondition").setCondition(condition);
+  }
+
+  get decorate(): Context["decorate"] {
+    const { check, controller, decorations } = this.#options;
+    return (decoration) => {
       check();
       if (!controller.options.decorates) {
         throw new RuntimeError(
@@ -89,50 +111,94 @@ export function reconcileContext(options: ReconcileContextOptions): Context {
           `controller "${controller.name}" does not declare decorates: true, so it may not change its objects`,
         );
       }
-      options.decorations.push(decoration);
-    },
-    event: (type, reason, message) => {
+      decorations.push(decoration);
+    };
+  }
+
+  get event(): Context["event"] {
+    const { check, event } = this.#options;
+    return (type, reason, message) => {
       check();
-      options.event(type, reason, message);
-    },
+      event(type, reason, message);
+    };
+  }
+
+  get step(): Context["step"] {
     // biome-ignore lint/suspicious/noConfusingVoidType: most steps return nothing.
-    step: async <T extends JsonValue | void>(id: string, run: Parameters<Context["step"]>[1]): Promise<T> => {
-      const place = controller.options.status === "auto" ? steps : undefined;
-      return (await ruled(place, "step").run(id, run)) as T;
-    },
-    cron: (expression, cron) => {
-      const nowMs = clock.now();
+    return async <T extends JsonValue | void>(id: string, run: Parameters<Context["step"]>[1]): Promise<T> =>
+      (await this.#ruled(this.#place(), "step").run(id, run)) as T;
+  }
+
+  get cron(): Context["cron"] {
+    return (expression, cron) => {
+      const nowMs = this.clock.now();
       const result = evaluateCron(expression, { ...cron, nowMs });
-      if (result.next) recheck(result.next.getTime() - nowMs);
+      if (result.next) this.recheck(result.next.getTime() - nowMs);
       return result;
-    },
-    recheck,
-    connect: async (target, port) => {
+    };
+  }
+
+  get connect(): Context["connect"] {
+    return async (target, port) => {
+      this.#options.check();
+      return await connectInTime(this.#options, target, port);
+    };
+  }
+
+  get assertLeading(): Context["assertLeading"] {
+    const { check, mayWrite } = this.#options;
+    return () => {
       check();
-      return await connectInTime(options, target, port);
-    },
-    assertLeading: () => {
-      check();
-      if (options.mayWrite()) return;
+      if (mayWrite()) return;
       throw new RuntimeError("LeaseLost", "nothing was sent to the application: this process does not lead");
-    },
-    controllers: options.controllers.within({ signal: () => signal, check }),
-    server: serverFacts(granted.client.client, () => signal),
-    orphaned: options.orphaned,
-    causes: options.causes,
-    log: options.log,
-    clock,
-    random,
-    signal,
-  };
-  return context;
+    };
+  }
+
+  get controllers(): Context["controllers"] {
+    const { controllers, check, scope } = this.#options;
+    return controllers.within({ signal: () => scope.signal, check });
+  }
+
+  get server(): Context["server"] {
+    const { granted, scope } = this.#options;
+    return serverFacts(granted.client.client, () => scope.signal);
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#options.log();
+    return this.#log;
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.scope.signal;
+  }
+
+  /** Where steps are kept; undefined where the controller writes its status itself. */
+  #place(): Steps | undefined {
+    const { controller, draft, object, random, clock, scope, check } = this.#options;
+    if (!draft || controller.options.status !== "auto") return undefined;
+    const { uid } = object.metadata;
+    this.#steps ??= new Steps({ draft, uid, random, now: () => clock.now(), signal: scope.signal, check });
+    return this.#steps;
+  }
+
+  #ruled<T>(value: T | undefined, what: string): T {
+    const { check, controller } = this.#options;
+    check();
+    if (value !== undefined) return value;
+    throw new RuntimeError(
+      "NotDeclared",
+      `controller "${controller.name}" writes its status itself (status: "${controller.options.status}"), so ` +
+        `${what} has no place to write to`,
+    );
+  }
 }
 
 /** A pod that swallows packets, or a port-forward through a node that hangs, must not hold up a reconcile. */
 const connectTimeoutMs = 10_000;
 
 async function connectInTime(
-  { connect, clock, object, signal }: ReconcileContextOptions,
+  { connect, clock, object, scope: { signal } }: ReconcileContextOptions,
   target: ConnectTarget,
   port: number,
 ): Promise<Connection> {
@@ -162,7 +228,7 @@ function handles(options: ReconcileContextOptions): Record<string, OneHandle<Any
 
 function oneHandle(options: ReconcileContextOptions, slot: string, declared: Owned): OneHandle<AnyKind> {
   const id = { slot, key: "" };
-  const verbs = childVerbs(options, declared);
+  const verbs = new ChildVerbs(options, declared);
   return {
     get: () => verbs.get(id),
     live: () => verbs.live(id),
@@ -172,7 +238,7 @@ function oneHandle(options: ReconcileContextOptions, slot: string, declared: Own
 }
 
 function manyHandle(options: ReconcileContextOptions, slot: string, declared: Owned): ManyHandle<AnyKind> {
-  const verbs = childVerbs(options, declared);
+  const verbs = new ChildVerbs(options, declared);
   return {
     get: (key) => verbs.get({ slot, key }),
     list: () => options.children.inSlot(slot) as never,
@@ -183,28 +249,41 @@ function manyHandle(options: ReconcileContextOptions, slot: string, declared: Ow
   };
 }
 
-function childVerbs({ object, children, applier, controller }: ReconcileContextOptions, declared: Owned) {
-  return {
-    get: (id: ChildId) => children.get(id) as never,
-    live: async (id: ChildId) => {
-      const seen = children.get(id);
-      const key = seen ? objectKey(seen) : childKey(declared.kind, object, id, {});
-      return (await applier.find(id, parseKey(key))) as never;
-    },
-    apply: async (id: ChildId, desired: object, request?: { force?: boolean }) => {
-      if (declared.retired) {
-        throw new RuntimeError(
-          "NotDeclared",
-          `slot "${id.slot}" of controller "${controller.name}" is retired: its children are deleted, none is made`,
-        );
-      }
-      return (await applier.apply(id, desired, request)) as never;
-    },
-    delete: async (id: ChildId, request?: object) => {
-      const child = children.get(id);
-      // Asked twice, it goes once; with options it may be told to go faster.
-      if (!child || (child.metadata.deletionTimestamp !== undefined && !request)) return;
-      await applier.delete(declared, child, request);
-    },
-  };
+class ChildVerbs {
+  readonly #options: ReconcileContextOptions;
+  readonly #declared: Owned;
+
+  constructor(options: ReconcileContextOptions, declared: Owned) {
+    this.#options = options;
+    this.#declared = declared;
+  }
+
+  get(id: ChildId): never {
+    return this.#options.children.get(id) as never;
+  }
+
+  async live(id: ChildId): Promise<never> {
+    const { children, object, applier } = this.#options;
+    const seen = children.get(id);
+    const key = seen ? objectKey(seen) : childKey(this.#declared.kind, object, id, {});
+    return (await applier.find(id, parseKey(key))) as never;
+  }
+
+  apply(id: ChildId, desired: object, request?: { force?: boolean }): Promise<never> {
+    const { applier, controller } = this.#options;
+    if (!this.#declared.retired) return applier.apply(id, desired, request) as Promise<never>;
+    const retired = new RuntimeError(
+      "NotDeclared",
+      `slot "${id.slot}" of controller "${controller.name}" is retired: its children are deleted, none is made`,
+    );
+    return Promise.reject(retired);
+  }
+
+  async delete(id: ChildId, request?: object): Promise<void> {
+    const { children, applier } = this.#options;
+    const child = children.get(id);
+    // Asked twice, it goes once; with options it may be told to go faster.
+    if (!child || (child.metadata.deletionTimestamp !== undefined && !request)) return;
+    await applier.delete(this.#declared, child, request);
+  }
 }

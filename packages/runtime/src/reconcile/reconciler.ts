@@ -23,13 +23,13 @@ import type { Logger } from "../log/logger.ts";
 import type { WorkItem } from "../queue/work-queue.ts";
 import { isPassing, outcomeOfError, StatusDraft } from "../status/status-draft.ts";
 import { StatusMemory } from "../status/status-memory.ts";
-import { withDeadline } from "./deadline.ts";
+import { type Scope, withDeadline } from "./deadline.ts";
 import { decorate } from "./decorate.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
 import { Pollers } from "./pollers.ts";
 import { ReadSet } from "./reads.ts";
-import { reconcileContext } from "./reconcile-context.ts";
+import { ReconcileContext } from "./reconcile-context.ts";
 import type { Services } from "./services.ts";
 
 /** The status is written even when the time of the reconcile itself is up. */
@@ -52,7 +52,7 @@ interface RunTools {
   readonly children: OwnedChildren;
   readonly applier: Applier;
   readonly reads: Readonly<Record<string, unknown>>;
-  readonly signal: AbortSignal;
+  readonly scope: Scope;
   /** Throws once the reconcile is over. */
   readonly check: () => void;
   /** It was deleted with `--cascade=orphan`. */
@@ -193,14 +193,14 @@ export class Reconciler implements LoopDefinition {
           expired: () => this.#tooLong(item.key),
           stragglers: this.#services.stragglers,
         },
-        async ({ signal }) => {
+        async (scope) => {
           const object =
             this.#controller.finalize && !deleted && !hasFinalizer(found, this.#controller.options.finalizer)
-              ? await addFinalizer(found, this.#finalizerOptions(signal))
+              ? await addFinalizer(found, this.#finalizerOptions(scope.signal))
               : found;
           draft = this.#draft(object);
-          if (this.#reads.loads) await this.#reads.load(object, signal);
-          return await this.#reconcile({ object, item, deleted, draft, rechecks }, signal);
+          if (this.#reads.loads) await this.#reads.load(object, scope.signal);
+          return await this.#reconcile({ object, item, deleted, draft, rechecks }, scope);
         },
       );
       if (deleted && outcome.outcome === "done") {
@@ -222,10 +222,10 @@ export class Reconciler implements LoopDefinition {
     }
   }
 
-  async #reconcile(run: Run, signal: AbortSignal): Promise<Outcome> {
+  async #reconcile(run: Run, scope: Scope): Promise<Outcome> {
     const { object, deleted, draft } = run;
     const check = () => {
-      if (signal.aborted) throw ended(signal.reason);
+      if (scope.aborted) throw ended(scope.reason);
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
     const orphaned = deleted && this.#isOrphaned(object);
@@ -234,7 +234,10 @@ export class Reconciler implements LoopDefinition {
     const gone =
       missing.length === 0
         ? []
-        : await restoreMarks({ controller, owner: object, client, fieldManager, signal }, missing);
+        : await restoreMarks(
+            { controller, owner: object, client, fieldManager, signal: scope.signal },
+            missing,
+          );
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -243,13 +246,13 @@ export class Reconciler implements LoopDefinition {
       children,
       informers: this.#owned,
       records: this.#records,
-      signal,
+      scope,
       check,
     });
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
     if (this.#pollers) this.#addPolls(this.#pollers, reads, object);
     const decorations: Decoration[] = [];
-    const tools = { children, applier, reads, signal, check, orphaned, decorations };
+    const tools = { children, applier, reads, scope, check, orphaned, decorations };
     const outcome =
       this.#controller.compose && !deleted
         ? await this.#compose(this.#controller.compose, run, tools)
@@ -258,7 +261,7 @@ export class Reconciler implements LoopDefinition {
     if (!deleted && this.#retires) await pruneRetired(this.#controller, children, applier);
     if (this.#controller.options.decorates && !deleted) {
       const memory = this.#decorated;
-      await decorate(object, decorations, { ...this.#finalizerOptions(signal), memory });
+      await decorate(object, decorations, { ...this.#finalizerOptions(scope.signal), memory });
     }
     draft?.setInventory(
       this.#inventory(object, children, {
@@ -290,8 +293,8 @@ export class Reconciler implements LoopDefinition {
   /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
   async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
     const { clock, connect, mayWrite, controllers } = this.#services;
-    const { check, signal } = tools;
-    const context = reconcileContext({
+    const { check, scope } = tools;
+    const context = new ReconcileContext({
       ...tools,
       controller: this.#controller,
       object,
@@ -299,7 +302,7 @@ export class Reconciler implements LoopDefinition {
         client: this.#client,
         permissions: this.#permissions,
         check,
-        signal,
+        scope,
         fieldManager: this.#fieldManager,
         written: (written) => tools.applier.notice(written),
       },
@@ -307,7 +310,7 @@ export class Reconciler implements LoopDefinition {
       causes: item.causes,
       clock,
       random: this.#random,
-      log: this.#log.child({ key: item.key }),
+      log: () => this.#log.child({ key: item.key }),
       connect,
       mayWrite,
       controllers,
@@ -430,7 +433,7 @@ export class Reconciler implements LoopDefinition {
         signal: stop,
         expired: () => new RuntimeError("ReconcileTimeout", "the status could not be written in time"),
       },
-      async ({ signal }) => await draft.write(outcome, { signal }),
+      (scope) => draft.write(outcome, { signal: scope.signal }),
     );
   }
 
@@ -442,7 +445,7 @@ export class Reconciler implements LoopDefinition {
   // What a run of this controller wrote, or compared with what it wants, is no news to it: such an event comes behind what is.
   // Where much is to be done, the events of all that a run wrote are one look then, and not one each.
 
-  *#self(change: Change): Iterable<Trigger> {
+  #self(change: Change): readonly Trigger[] {
     if (change.type === "deleted" && this.#decorated.size > 0)
       this.#decorated.delete(change.object.metadata.uid);
     if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
@@ -453,24 +456,33 @@ export class Reconciler implements LoopDefinition {
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
     const { object, resourceVersion: version } = change;
     const seen = () => this.#memory.get(object)?.found?.version === version;
-    yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient, seen };
+    return [{ key: change.key, cause: causeOf(this.#controller.kind, change, true), patient, seen }];
   }
 
-  *#owners(informer: Informer, change: Change): Iterable<Trigger> {
+  #owners(informer: Informer, change: Change): readonly Trigger[] {
     if (change.type === "deleted") this.#records.delete(informer.kind, change.key);
     const cause: Cause = { ...causeOf(informer.kind, change, false), type: "child" };
     const { key: child, resourceVersion: version } = change;
     const seen = () => this.#records.origin(informer.kind, child)?.version === version;
-    const keys = new Set<string>();
-    for (const child of [change.object, change.previous]) {
-      if (!child) continue;
-      // By name and not by UID: an owner that was made again waits for the children of the earlier one to go.
-      const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
-      if (owner?.kind === this.#controller.kind.kind) keys.add(this.#keyBeside(child, owner.name));
-      const label = child.metadata.labels?.[ownerLabel];
-      if (label !== undefined) for (const key of this.#named(child, label)) keys.add(key);
+    const { object, previous } = change;
+    const keys = this.#ownerKeys(object);
+    // The event of our own write shows what was seen already.
+    if (previous && previous !== object) for (const key of this.#ownerKeys(previous)) keys.add(key);
+    const triggers: Trigger[] = [];
+    for (const key of keys) {
+      if (this.#primary.cache.uidOf(key) !== undefined) triggers.push({ key, cause, seen });
     }
-    for (const key of keys) if (this.#primary.cache.uidOf(key) !== undefined) yield { key, cause, seen };
+    return triggers;
+  }
+
+  /** By name and not by UID: an owner that was made again waits for the children of the earlier one to go. */
+  #ownerKeys(child: Stored): Set<string> {
+    const keys = new Set<string>();
+    const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
+    if (owner?.kind === this.#controller.kind.kind) keys.add(this.#keyBeside(child, owner.name));
+    const label = child.metadata.labels?.[ownerLabel];
+    if (label !== undefined) for (const key of this.#named(child, label)) keys.add(key);
+    return keys;
   }
 
   /** The key of a primary of this name that may own the child. */
@@ -562,6 +574,8 @@ function ended(reason: unknown): RuntimeError {
 function onlyStatusDiffers(before: Stored, after: Stored): boolean {
   const { generation } = after.metadata;
   if (generation === undefined || before.metadata.generation !== generation) return false;
+  // The event of our own write shows what was seen already.
+  if (before === after) return true;
   return (
     ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "uid"] as const
   ).every((field) => deepEqual(before.metadata[field], after.metadata[field]));

@@ -411,7 +411,10 @@ function covers(there: JsonValue | undefined, wanted: JsonValue, path = ""): boo
   }
   if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted)) return deepEqual(there, wanted);
   if (typeof there !== "object" || there === null || Array.isArray(there)) return false;
-  return Object.entries(wanted).every(([key, value]) => covers(there[key], value, `${path}/${key}`));
+  for (const key in wanted) {
+    if (!covers(there[key], wanted[key] as JsonValue, `${path}/${key}`)) return false;
+  }
+  return true;
 }
 
 /**
@@ -419,20 +422,25 @@ function covers(there: JsonValue | undefined, wanted: JsonValue, path = ""): boo
  * entries are taken away, and then refuses it as invalid. Left out, it goes with its entries.
  */
 function withoutEmptied(status: JsonObject, there: JsonObject): JsonObject {
-  const kept = Object.entries(status).flatMap(([key, value]): [string, JsonValue][] => {
-    const before = there[key];
-    if (!isMap(value) || !isMap(before)) return [[key, value]];
+  let out = status;
+  for (const key in status) {
+    const [value, before] = [status[key], there[key]];
+    if (!isMap(value) || !isMap(before)) continue;
     const next = withoutEmptied(value, before);
-    return Object.keys(next).length === 0 && Object.keys(before).length > 0 ? [] : [[key, next]];
-  });
-  return Object.fromEntries(kept);
+    const isEmptied = Object.keys(next).length === 0 && Object.keys(before).length > 0;
+    if (next === value && !isEmptied) continue;
+    const { [key]: _, ...others } = out;
+    out = isEmptied ? others : { ...others, [key]: next };
+  }
+  return out;
 }
 
 /** A merge patch that takes away what is there and not wanted, without what these sets of fields hold. */
 function removal(there: JsonObject, wanted: JsonObject, kept: readonly JsonObject[]): JsonObject {
   const out: JsonObject = {};
-  for (const [key, value] of Object.entries(there)) {
-    const theirs = kept.map((fields) => fields[`f:${key}`]).filter(isMap);
+  for (const key in there) {
+    const value = there[key];
+    const theirs = kept.length === 0 ? kept : kept.map((fields) => fields[`f:${key}`]).filter(isMap);
     const said = wanted[key];
     if (said === undefined && theirs.length === 0) {
       out[key] = null;

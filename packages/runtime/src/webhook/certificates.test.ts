@@ -2,7 +2,13 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { pemBlocks } from "@keelson/pki";
 import { describe, expect, test } from "vitest";
-import { type Certificates, certificateProblem, planCertificates, usualLives } from "./certificates.ts";
+import {
+  type Certificates,
+  certificateProblem,
+  isLater,
+  planCertificates,
+  usualLives,
+} from "./certificates.ts";
 
 const day = 86_400_000;
 const names = ["ops-webhook.default.svc"];
@@ -62,6 +68,23 @@ describe("certificates", () => {
     expect(certificateProblem(certificates, start + usualLives.leafMs + day)).toBe(
       "its certificate has expired",
     );
+  });
+
+  test("stay when the clock is set back by less than a day, and are made again when it is by more", () => {
+    const held = planCertificates({}, names, start).certificates;
+    expect(planCertificates(held, names, start - 23 * 3_600_000).changed).toBe(false);
+    const now = start - 2 * day;
+    const { certificates, nextAtMs } = planCertificates(held, names, now);
+    for (const each of [certificates["tls.crt"], certificates["ca.crt"]]) {
+      expect([...pemBlocks(each)]).toHaveLength(1);
+      expect(new X509Certificate(each).validFromDate.getTime()).toBeLessThan(now);
+    }
+    expect(believes(certificates["ca.crt"], certificates["tls.crt"])).toBe(true);
+    expect(planCertificates(certificates, names, now).changed).toBe(false);
+    expect(nextAtMs).toBeGreaterThan(now);
+    // What was published is replaced, though it is of a later time.
+    expect(isLater(held["ca.crt"], certificates["ca.crt"], now)).toBe(false);
+    expect(isLater(held["ca.crt"], certificates["ca.crt"], start)).toBe(true);
   });
 
   test("are made again where someone wrote a key that is not theirs", () => {

@@ -8,7 +8,7 @@
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { createAuthority, createLeaf, pemBlocks } from "@keelson/pki";
+import { backdateMs, createAuthority, createLeaf, pemBlocks } from "@keelson/pki";
 
 /** What the Secret holds, in PEM. `ca.crt` has every authority that may have signed, newest first. */
 export interface Certificates {
@@ -36,8 +36,6 @@ export const usualLives: CertificateLives = {
   settleMs: 600_000,
 };
 
-/** Clocks differ a little from machine to machine. */
-const skewMs = 300_000;
 /** Renewed when this part of a life is over. */
 const renewAt = 2 / 3;
 
@@ -63,13 +61,13 @@ export function planCertificates(
   lives: CertificateLives = usualLives,
 ): CertificatePlan {
   const known = readAll(held["ca.crt"]);
-  let authorities = known.filter(({ untilMs }) => untilMs > nowMs);
+  let authorities = known.filter((each) => isValid(each, nowMs));
   let key = held["ca.key"];
   // Stored and not only left out here: replicas must not publish different bundles.
   let changed = authorities.length < known.length;
   const newest = authorities[0];
   if (!newest || !key || !isKeyOf(newest, key) || nowMs >= due(newest)) {
-    const made = createAuthority("keelson-webhook", nowMs - skewMs, nowMs + lives.authorityMs);
+    const made = createAuthority("keelson-webhook", nowMs - backdateMs, nowMs + lives.authorityMs);
     key = made.key;
     authorities = [heldBy(made.certificate), ...authorities];
     changed = true;
@@ -79,11 +77,11 @@ export function planCertificates(
   const current = readAll(leaf.certificate)[0];
   const usable =
     current &&
-    current.untilMs > nowMs &&
+    isValid(current, nowMs) &&
     isKeyOf(current, leaf.key) &&
     isFor(current, names) &&
     isSignedBy(current, authorities);
-  const settledAt = signer.fromMs + skewMs + lives.settleMs;
+  const settledAt = signer.fromMs + backdateMs + lives.settleMs;
   const wanted = !usable || nowMs >= due(current);
   // One that serves can wait until its successor will be believed.
   if (wanted && (!usable || nowMs >= settledAt)) {
@@ -93,7 +91,7 @@ export function planCertificates(
         subject: { commonName: names[0] ?? "webhook" },
         names,
         usages: ["server"],
-        notBeforeMs: nowMs - skewMs,
+        notBeforeMs: nowMs - backdateMs,
         notAfterMs: Math.min(nowMs + lives.leafMs, signer.untilMs),
       },
     );
@@ -123,10 +121,11 @@ export function certificateProblem(held: Partial<Certificates>, nowMs: number): 
  * Whether a bundle that is published is later than ours: another replica has seen a newer Secret, and what it wrote
  * must not be undone.
  */
-export function isLater(published: string, ours: string): boolean {
+export function isLater(published: string, ours: string, nowMs: number): boolean {
   const [theirs, own] = [readAll(published), readAll(ours)];
   const [newest, ownNewest] = [theirs[0], own[0]];
-  if (!newest || !ownNewest) return false;
+  // One that is not valid yet was made by a clock that was ahead.
+  if (!newest || !ownNewest || newest.fromMs > nowMs) return false;
   if (newest.certificate !== ownNewest.certificate) return newest.fromMs > ownNewest.fromMs;
   // The same authorities without those that have expired.
   return (
@@ -135,8 +134,13 @@ export function isLater(published: string, ours: string): boolean {
   );
 }
 
+/** Not yet, when the clock was set back by more than what certificates are backdated by. */
+function isValid({ fromMs, untilMs }: Held, nowMs: number): boolean {
+  return fromMs <= nowMs && nowMs < untilMs;
+}
+
 function due({ fromMs, untilMs }: Held): number {
-  return fromMs + skewMs + (untilMs - fromMs - skewMs) * renewAt;
+  return fromMs + backdateMs + (untilMs - fromMs - backdateMs) * renewAt;
 }
 
 function readAll(bundle: string | undefined): Held[] {

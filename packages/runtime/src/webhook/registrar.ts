@@ -1,6 +1,13 @@
 /** Writes the authority of the webhooks into the objects that register them, whenever it is not there. */
 import type { Client } from "@keelson/client";
-import { type AnyKind, groupKind, type JsonObject, type JsonValue, type Stored } from "@keelson/core";
+import {
+  type AnyKind,
+  type Clock,
+  groupKind,
+  type JsonObject,
+  type JsonValue,
+  type Stored,
+} from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
 import type { Resource } from "@keelson/schema";
 import type { Logger } from "../log/logger.ts";
@@ -16,6 +23,7 @@ import type { Webhook } from "./webhook.ts";
 
 export interface RegistrarOptions {
   readonly client: Client;
+  readonly clock: Clock;
   readonly log: Logger;
   /** The operator's name: that of its configurations. */
   readonly name: string;
@@ -112,13 +120,13 @@ export class Registrar {
   }
 
   async #writeAll(): Promise<void> {
-    const { client, log, signal } = this.#options;
+    const { client, clock, log, signal } = this.#options;
     const authorities = this.#authorities;
     if (authorities === undefined) return;
     for (const each of this.#registrations) {
       const places = each.object ? each.places(each.object) : [];
       const wrong = places.filter(
-        ({ value }) => value !== authorities && !isLater(text(value), text(authorities)),
+        ({ value }) => value !== authorities && !isLater(text(value), text(authorities), clock.now()),
       );
       if (wrong.length === 0 || signal.aborted) continue;
       const operations = wrong.flatMap(({ path, test }) => [

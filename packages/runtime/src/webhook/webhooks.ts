@@ -73,7 +73,7 @@ export class RunningWebhooks {
     this.#answerer = answerer;
     this.#listener = listener;
     const { signal } = this.#stop;
-    this.#registrar = new Registrar({ client, log, name, webhooks, converted, signal });
+    this.#registrar = new Registrar({ client, clock, log, name, webhooks, converted, signal });
     this.#keeper = new CertificateKeeper({
       ...{ client, clock, log, signal },
       mode: options.url !== undefined ? "own" : options.certificates === "given" ? "given" : "shared",

@@ -1,0 +1,174 @@
+/** Volumes and members that are lost while something else is under way. */
+import { PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { describe, expect, test } from "vitest";
+import type { EtcdClusterObject } from "../src/api/cluster.ts";
+import { condition, each, type Happening, healed, named, scenario, spec } from "./explore/scenario.ts";
+import { type EtcdWorld, ref } from "./explore/subject.ts";
+
+const { namespace } = ref;
+const three = "three members";
+const timeout = 60_000;
+
+describe("claims that are deleted while their pods run", { timeout }, () => {
+  const deleteClaims = each((name) => async (world) => {
+    await world.client.kind(PersistentVolumeClaim).delete(named(name));
+  });
+  const isReplaced = condition((world) => {
+    const claims = world.stored.list("persistentvolumeclaims", namespace);
+    expect(claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+    expect(world.condition("Ready")?.status).toBe("True");
+  });
+
+  test.each([
+    ["one member", "example-0"],
+    [three, "example-2"],
+  ])("%s: others copy the data before the last of them is gone", async (beginning, last) => {
+    await scenario(
+      beginning,
+      [
+        [0, deleteClaims],
+        [120_000, isReplaced],
+        [
+          120_000,
+          condition((world) => expect(world.pods.map(({ metadata }) => metadata.name)).not.toContain(last)),
+        ],
+      ],
+      healed,
+    );
+  });
+
+  test("the only one, and the spec asks for three: the cluster grows", async () => {
+    await scenario(
+      "one member",
+      [
+        [0, spec({ paused: true })],
+        [0, deleteClaims],
+        [1_000, spec({ paused: false, size: 3 })],
+        [120_000, isReplaced],
+      ],
+      healed,
+    );
+  });
+
+  test("and the cluster is to hibernate: it does when others have the data", async () => {
+    const isAsleep = condition((world) => {
+      expect(world.pods).toEqual([]);
+      expect(world.condition("Ready")?.message).toBe("hibernated: no member runs, all data is kept");
+    });
+    for (const beginning of ["one member", three])
+      await scenario(
+        beginning,
+        [
+          [0, deleteClaims],
+          [0, spec({ hibernate: true })],
+          [90_000, isAsleep],
+          [90_000, spec({ hibernate: false })],
+        ],
+        healed,
+      );
+  });
+});
+
+describe("a rollout", { timeout }, () => {
+  const isWrong = (name: string, wrong: boolean) => (world: EtcdWorld) => {
+    for (const process of world.application.processes) if (process.name === name) process.data.wrong = wrong;
+  };
+  const isStopped = condition((world) => {
+    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "Corrupt" });
+    expect(world.condition("Degraded")?.message).toMatch(/example-1 has other data.*delete the claim/);
+  });
+
+  test("stops when a member has other data, says whose, and goes on when the data is the same again", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ settings: { snapshotCount: 5_000 } })],
+        [5_000, isWrong("example-1", true)],
+        [90_000, isStopped],
+        [390_000, isStopped],
+        [400_000, isWrong("example-1", false)],
+      ],
+      { convergeMs: 400_000 },
+    );
+  });
+
+  test("goes on when the member that has other data was replaced", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ settings: { snapshotCount: 5_000 } })],
+        [5_000, isWrong("example-1", true)],
+        [90_000, isStopped],
+        [
+          91_000,
+          async (world) => {
+            await world.client.kind(PersistentVolumeClaim).delete(named("example-1"));
+            await world.client.kind(Pod).delete(named("example-1"));
+          },
+        ],
+      ],
+      healed,
+    );
+  });
+
+  const destroy = (name: string) => async (world: EtcdWorld) => {
+    await world.client.kind(PersistentVolumeClaim).delete(named(name));
+    await world.client.kind(Pod).delete(named(name));
+  };
+  const statusOf = (world: EtcdWorld) => world.primary?.status as EtcdClusterObject["status"];
+
+  test("goes on when a member that was lost meanwhile is replaced, so that no restart costs the quorum", async () => {
+    let served = 3;
+    await scenario(
+      "three members of 3.5",
+      [
+        [0, spec({ version: "3.6.16" })],
+        [7_500, destroy("example-1")],
+        ...Array.from(
+          { length: 30 },
+          (_, second): Happening => [
+            16_000 + second * 1_000,
+            (world) => {
+              const ready = statusOf(world)?.members?.filter((each) => each.ready).length ?? 0;
+              if (statusOf(world)?.rollout) served = Math.min(served, ready);
+            },
+          ],
+        ),
+      ],
+      healed,
+    );
+    expect(served).toBe(2);
+  });
+
+  test("to a new minor has no way back, also for the survivor of a recovery", async () => {
+    await scenario("three members of 3.5", [
+      [0, spec({ version: "3.6.16", recovery: { quorumLoss: "Automatic" } })],
+      [
+        26_000,
+        condition((world) => {
+          expect(statusOf(world)?.rollout).toBeDefined();
+          expect(world.application.group.clusterMinor).toBe(6);
+          world.notes.set("mayHaveLost", true);
+        }),
+      ],
+      [26_000, destroy("example-1")],
+      [26_000, destroy("example-2")],
+      [90_000, condition((world) => expect(statusOf(world)?.version).toBe("3.6.16"))],
+    ]);
+  });
+
+  test("is completed when the spec is taken back too late", async () => {
+    await scenario("three members of 3.5", [
+      [0, spec({ version: "3.6.16" })],
+      [26_000, condition((world) => expect(statusOf(world)?.rollout).toBeDefined())],
+      [26_000, spec({ version: "3.5.35" })],
+      [
+        60_000,
+        condition((world) => {
+          expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "VersionRefused" });
+          expect(statusOf(world)?.rollout).toBeUndefined();
+        }),
+      ],
+    ]);
+  });
+});
