@@ -11,4 +11,13 @@ export const foundClaims: Readonly<Record<string, Plan>> = {
       { atMs: 3600, do: "edit: deleted", with: { propagation: "Foreground", finalBackup: false } },
     ],
   },
+  "another voter loses its data while one is to leave": {
+    beginning: "three members",
+    seed: 600003467,
+    steps: [
+      { atMs: 0, do: "API: slow", forMs: 20000, with: { ms: 2000 } },
+      { atMs: 100, do: "edit: size", with: { size: 1 } },
+      { atMs: 700, do: "volume: destroyed", with: { which: 0.542, how: "wiped" } },
+    ],
+  },
 };
