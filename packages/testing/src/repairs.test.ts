@@ -52,6 +52,7 @@ async function box(options: object = {}): Promise<Cluster> {
   return c;
 }
 
+const foreground = "foregroundDeletion";
 const part = { namespace: "default", name: "box-0" };
 const seen = async (c: Cluster) => (await c.client.kind(Box).get(ref)).status?.seen;
 
@@ -154,6 +155,23 @@ describe("children that someone changed", () => {
     expect(after.metadata.uid).toBe(before.metadata.uid);
     expect(after.metadata.ownerReferences?.[0]?.uid).toBe(made.metadata.uid);
     expect(made.status?.seen).toEqual(["0"]);
+  });
+
+  test("a child that has just lost its owner does not make a deletion in the foreground leave the others", async () => {
+    await using c = await box({ workloads: true });
+    // It happens during a reconcile, so that nobody can put the owner back in time.
+    between = async () => {
+      between = async () => {};
+      const body = { metadata: { ownerReferences: null } } as never;
+      const front = { namespace: "default", name: "box-front" };
+      await c.client.kind(ConfigMap).patch(front, { type: "merge", body });
+      await c.client.kind(Box).delete(ref, { propagation: "Foreground" });
+      await c.until(
+        async () => !(await c.client.kind(Box).get(ref)).metadata.finalizers?.includes(foreground),
+      );
+    };
+    await c.until(async () => (await c.client.kind(Box).find(ref)) === undefined);
+    expect(await c.client.kind(ConfigMap).find(part)).toBeUndefined();
   });
 });
 

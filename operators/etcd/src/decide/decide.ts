@@ -14,7 +14,7 @@ import { dataLoss, mayVote, namesOf } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
 import { inconsistentMember, lostMember, unhealthyVoters } from "./heal.ts";
 import { joining } from "./join.ts";
-import { leaving } from "./leaving.ts";
+import { leaving, staying } from "./leaving.ts";
 import {
   endedPods,
   misinformedLearner,
@@ -66,6 +66,7 @@ const policies: readonly Policy[] = [
   corruption,
   noSpace,
   unhealthyVoters,
+  staying,
   authentication,
   joining,
   unknownVoters,

@@ -8,21 +8,31 @@ import { passLeadership } from "./pods.ts";
 const reason = reasons.shrinking;
 
 export function leaving(o: Observed): Decision | undefined {
-  const member = o.members.find(({ record }) => record.phase === "Leaving");
-  if (!member || !o.list) return undefined;
-  return member.entry ? fromEtcd(o, member) : fromKubernetes(o, member);
+  if (!o.list) return undefined;
+  for (const member of leavers(o)) {
+    const decision = member.entry ? fromEtcd(o, member) : fromKubernetes(o, member);
+    if (decision) return decision;
+  }
+  return undefined;
 }
 
-function fromEtcd(o: Observed, member: ObservedMember): Decision {
+/** It cannot leave because others do not serve. Whatever helps them comes before this wait: they may be lost for good. */
+export function staying(o: Observed): Decision | undefined {
+  const [member] = leavers(o);
+  if (!member || !o.list) return undefined;
+  const message = `${member.record.name} stays for now: without it the others would have no majority`;
+  return { do: "wait", reason, message };
+}
+
+function leavers(o: Observed): readonly ObservedMember[] {
+  return o.members.filter(({ record }) => record.phase === "Leaving");
+}
+
+/** Undefined when it has to stay for now. */
+function fromEtcd(o: Observed, member: ObservedMember): Decision | undefined {
   const { name, message: because = "" } = member.record;
   const via = contactFor(o, member);
-  if (!canRemove(o, member) || via === undefined || !member.entry) {
-    return {
-      do: "wait",
-      reason,
-      message: `${name} stays for now: without it the others would have no majority`,
-    };
-  }
+  if (!canRemove(o, member) || via === undefined || !member.entry) return undefined;
   // As long as it leads and answers, whatever becomes of its pod.
   const handover = passLeadership(o, member, reason);
   if (handover) return handover;

@@ -39,6 +39,7 @@ export function corruption(o: Observed): Decision | undefined {
     return { do: "refuse", reason, message };
   }
   const odd = o.members.find(({ record }) => comparison.odd.includes(record.name));
+  if (odd?.record.phase === "Leaving") return undefined;
   if (odd) return leave(o, odd, "its data is not that of the majority", reason);
   const via = contactFor(o);
   if (via === undefined) return { do: "wait", reason, message: "the alarm is lifted when a leader is known" };

@@ -222,6 +222,16 @@ decisions("the order of policies", decide, [
     "removeMember Shrinking: example-3 leaves etcd: it is lost",
   ],
   [
+    "one that is lost before a member that cannot leave now",
+    cluster([voter(0), voter(1, volumeGone), leaving(2)]),
+    "record Healing: example-1 will leave: its volume is gone",
+  ],
+  [
+    "voters that do not serve before a member that cannot leave now",
+    cluster([voter(0), voter(1, down), leaving(2)]),
+    "wait Healing: example-1 does not answer",
+  ],
+  [
     "a lost member before a rollback",
     cluster([voter(0), voter(1), voter(2, volumeGone)], { status: { rollout: { ...next, rollback: "x" } } }),
     "record Healing: example-2 will leave: its volume is gone",

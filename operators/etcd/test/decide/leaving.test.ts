@@ -1,4 +1,4 @@
-import { leaving as leave } from "../../src/decide/leaving.ts";
+import { leaving as leave, staying } from "../../src/decide/leaving.ts";
 import {
   cluster,
   down,
@@ -51,16 +51,13 @@ decisions("a member that leaves", leave, [
     "removeMember Shrinking: example-0 leaves etcd: it is lost",
     { via: "example-1" },
   ],
+  ["the others would have no majority", cluster([voter(0), voter(1, down), leaving(2)]), undefined],
   [
-    "the others would have no majority",
-    cluster([voter(0), voter(1, down), leaving(2)]),
-    "wait Shrinking: example-2 stays for now: without it the others would have no majority",
+    "the others would have no majority, but another one can leave",
+    cluster([voter(0), leaving(1), leaving(2, down)]),
+    "removeMember Shrinking: example-2 leaves etcd: it is lost",
   ],
-  [
-    "it is the only one",
-    cluster([leaving(0)]),
-    "wait Shrinking: example-0 stays for now: without it the others would have no majority",
-  ],
+  ["it is the only one", cluster([leaving(0)]), undefined],
   [
     "it is a learner, whatever the others do",
     cluster([voter(0), voter(1, down), learner(2, record({ phase: "Leaving", message: "it is old" }))]),
@@ -69,7 +66,7 @@ decisions("a member that leaves", leave, [
   [
     "it is a learner, and no member can be asked",
     cluster([voter(0, down), learner(1, down, record({ phase: "Leaving" }))]),
-    "wait Shrinking: example-1 stays for now: without it the others would have no majority",
+    undefined,
   ],
   [
     "it has left etcd",
@@ -96,5 +93,15 @@ decisions("a member that leaves", leave, [
     outside(noPod, noVolume),
     "record Shrinking: example-2 has left",
     { status: { members: [{ name: "example-0" }, { name: "example-1" }] } },
+  ],
+]);
+
+decisions("a member that cannot leave now", staying, [
+  ["no member leaves", three(), undefined],
+  ["there is no quorum", cluster([voter(0), voter(1), leaving(2)], { quorum: false }), undefined],
+  [
+    "the others would have no majority",
+    cluster([voter(0), voter(1, down), leaving(2)]),
+    "wait Shrinking: example-2 stays for now: without it the others would have no majority",
   ],
 ]);

@@ -8,6 +8,7 @@ import {
   down,
   leaderless,
   learner,
+  leaving,
   readyFor,
   type Special,
   says,
@@ -48,6 +49,11 @@ decisions("an alarm about corrupt data", corruption, [
     "one hash differs",
     three({ ...corrupt, ...comparison({ odd: ["example-2"] }) }),
     "record Corrupt: example-2 will leave: its data is not that of the majority",
+  ],
+  [
+    "one hash differs, and its member leaves already",
+    cluster([voter(0), voter(1), leaving(2)], { ...corrupt, ...comparison({ odd: ["example-2"] }) }),
+    undefined,
   ],
   [
     "the hashes are equal, and there is no leader",

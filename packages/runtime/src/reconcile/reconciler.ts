@@ -79,8 +79,8 @@ export class Reconciler implements LoopDefinition {
   readonly #memory = new StatusMemory();
   readonly #log: Logger;
   readonly #random: Random;
-  /** UIDs of objects that were deleted with `--cascade=orphan`. */
-  readonly #orphaning = new Set<string>();
+  /** Whether objects that are being deleted were seen to leave their children (`--cascade=orphan`) or to take them along. */
+  readonly #leaving = new Map<string, "orphans" | "collected">();
   readonly #decorated = new Map<string, string>();
   /** Children of unknown slots that were spoken of already. */
   readonly #reported = new Set<string>();
@@ -325,7 +325,8 @@ export class Reconciler implements LoopDefinition {
   }
 
   #isOrphaned(object: Stored): boolean {
-    return this.#orphaning.has(object.metadata.uid) || isOrphaned(this.#controller, object, this.#owned);
+    const seen = this.#leaving.get(object.metadata.uid);
+    return seen === undefined ? isOrphaned(this.#controller, object, this.#owned) : seen === "orphans";
   }
 
   #addPolls(pollers: Pollers, reads: object, object: Stored): void {
@@ -450,8 +451,11 @@ export class Reconciler implements LoopDefinition {
       this.#decorated.delete(change.object.metadata.uid);
     if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
     const { uid, deletionTimestamp, finalizers } = change.object.metadata;
-    if (change.type === "deleted") this.#orphaning.delete(uid);
-    else if (deletionTimestamp !== undefined && finalizers?.includes("orphan")) this.#orphaning.add(uid);
+    if (change.type === "deleted") this.#leaving.delete(uid);
+    else if (deletionTimestamp !== undefined && finalizers?.includes("orphan"))
+      this.#leaving.set(uid, "orphans");
+    else if (deletionTimestamp !== undefined && finalizers?.includes("foregroundDeletion"))
+      this.#leaving.set(uid, "collected");
     const previous = change.type === "modified" ? change.previous : undefined;
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
     const { object, resourceVersion: version } = change;
