@@ -19,6 +19,8 @@ export function joinUpTo(o: Observed, size: number): Decision | undefined {
   const member = o.members.find(({ record }) => record.phase === "Joining" || record.phase === "Learner");
   if (!member) return undefined;
   if (o.members.length > size) return leave(o, member, `the cluster shrinks to ${size}`, reasons.shrinking);
+  if (o.certificates.peer?.holders?.includes(member.record.name) === false)
+    return leave(o, member, "it has no certificate that the others trust", reason);
   return member.record.phase === "Joining" ? beforeEtcd(o, member) : asLearner(o, member);
 }
 

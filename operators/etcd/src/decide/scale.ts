@@ -3,7 +3,7 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { memberName, ordinalOf } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, isHealthy, isLeader } from "./facts.ts";
+import { canRemove, isHealthy, isLeader, namesOf } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 export function scale(o: Observed): Decision | undefined {
@@ -17,26 +17,42 @@ export function scale(o: Observed): Decision | undefined {
 
 /**
  * A rollout does not go on with fewer members than the spec asks for: with one of three gone, every restart would cost the
- * quorum.
+ * quorum. It does when only the rollout gives the members an authority that another can join with.
  */
 export function missingMember(o: Observed): Decision | undefined {
   const { size } = o.spec;
-  return o.list && o.status.rollout && o.members.length < size ? grow(o, size) : undefined;
+  if (!o.list || !o.status.rollout || o.members.length >= size || !newcomer(o)) return undefined;
+  return grow(o, size);
 }
 
 /** One more, on the way to this many. During a rollout it has what is rolled out: it may be too late for anything older. */
 export function grow(o: Observed, size: number): Decision {
-  const ordinal = o.status.nextMember ?? 0;
-  const name = memberName(o.cluster, ordinal);
+  const next = newcomer(o);
+  if (!next) {
+    const message = `the key of the authority for peers was deleted; another member joins when ${namesOf(o.members)} trust the next authority`;
+    return { do: "wait", reason: reasons.growing, message };
+  }
+  const { name, nextMember } = next;
   const { rollout } = o.status;
   const template = (rollout && rollout.rollback === undefined ? rollout : o.status.template)?.hash;
   const record = { name, phase: "Joining" as const, ...(template === undefined ? {} : { template }) };
   return {
     do: "record",
-    status: { members: [...o.members.map((member) => member.record), record], nextMember: ordinal + 1 },
+    status: { members: [...o.members.map((member) => member.record), record], nextMember },
     reason: reasons.growing,
     message: `${name} will join: ${o.members.length} of ${size} members`,
   };
+}
+
+/**
+ * Who can join: one with a new number. When the authority for peers was deleted, one that has left and whose certificate is
+ * still there, since those who run would not trust a new one; undefined when there is none.
+ */
+function newcomer({ cluster, status, members, certificates: { peer } }: Observed) {
+  const { nextMember = 0 } = status;
+  if (!peer?.holders) return { name: memberName(cluster, nextMember), nextMember: nextMember + 1 };
+  const name = peer.holders.find((each) => members.every(({ record }) => record.name !== each));
+  return name === undefined ? undefined : { name, nextMember };
 }
 
 function shrink(o: Observed): Decision {

@@ -11,6 +11,11 @@ export interface TlsFacts {
   readonly phase: "Current" | "Widening" | "Overlapping" | "Given";
   /** When the first of its certificates expires. */
   readonly expiresMs: number;
+  /**
+   * While the key of the authority is lost: who has a certificate by it, members that have left among them. Nobody else
+   * can get one that those who run trust.
+   */
+  readonly holders?: readonly string[];
 }
 
 export interface Certificates {

@@ -24,7 +24,7 @@ export function clusterName(cluster: EtcdClusterObject): ClusterName {
   return { name, namespace, uid, secure: { peer: peer !== undefined, client: client !== undefined } };
 }
 
-/** Members are numbered, and no number is used twice. */
+/** Members are numbered. A number is used again only while its certificate is all that there is, see `newcomer`. */
 export function memberName(cluster: ClusterName, ordinal: number): string {
   return `${cluster.name}-${ordinal}`;
 }

@@ -31,7 +31,7 @@ import {
   type TlsUse,
 } from "../resources/certificate-names.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
-import { type ClusterName, clusterName, selectorLabels } from "../resources/names.ts";
+import { type ClusterName, clusterName, memberName, ordinalOf, selectorLabels } from "../resources/names.ts";
 
 const hourMs = 3_600_000;
 
@@ -64,7 +64,7 @@ export async function maintainCertificates(
     out[use] = result.facts;
     if (result.material) out.material = result.material;
   }
-  if (!object.spec.paused) await dropLeftovers(scope);
+  if (!object.spec.paused) await dropLeftovers(scope, out);
   return out;
 }
 
@@ -100,13 +100,12 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Mainta
   const name = authorityName(cluster.name, use);
   const issuer = spec.issuerSecret === undefined ? undefined : await issuerPair(scope, use, spec);
   if (issuer && "problem" in issuer) return issuer;
-  const members = object.status?.members ?? [];
   const { before, authority } = await keepAuthority({
     ...common(scope),
     slot: slotOf(ctx, `${use}-ca`),
     identity: { name, labels: selectorLabels(cluster) },
     commonName: name,
-    issued: members.map((member) => ctx.own.secrets.get(memberSecretKey(cluster, member.name, use))),
+    issued: [...issuedOf(scope, use).values()],
     trusted: (found) => isTrusted(scope, use, found),
     served: async (found) => await isPresented(scope, use, found, spec),
     overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
@@ -116,9 +115,11 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Mainta
   if (!authority) return { problem: `${name} is made when spec.paused is false again` };
   reportChange(ctx, use, before, authority);
   const bundle = trustBundle(authority);
-  const leaves = await maintainLeaves(scope, use, spec, authority);
+  const holders = use === "peer" ? holdersOf(scope, authority) : undefined;
+  const leaves = await maintainLeaves(scope, use, spec, authority, holders);
   return {
     facts: {
+      ...(holders && { holders }),
       trust: trustDigest(bundle),
       phase: authority.next ? "Widening" : authority.previous === undefined ? "Current" : "Overlapping",
       expiresMs: Math.min(
@@ -143,8 +144,35 @@ function slotOf({ own }: EtcdContext, key: string): SecretSlot {
   };
 }
 
+/** Secrets of members by name, in the status or not: that of a cluster that was made again is empty at first. */
+function issuedOf({ cluster, ctx }: Scope, use: TlsUse) {
+  const prefix = memberSecretKey(cluster, memberName(cluster, 0), use).slice(0, -1);
+  return new Map(
+    [...ctx.own.secrets.entries()].flatMap(([key, secret]) => {
+      const member = `${cluster.name}-${key.slice(prefix.length)}`;
+      return key.startsWith(prefix) && ordinalOf(cluster, member) !== undefined ? [[member, secret]] : [];
+    }),
+  );
+}
+
+/** See {@link TlsFacts.holders}. What the next authority has issued counts for nothing: nobody who runs trusts it yet. */
+function holdersOf(scope: Scope, { current, next }: Authority): readonly string[] | undefined {
+  if (current.key !== "" || !next) return undefined;
+  const { publicKey } = new X509Certificate(next.certificate);
+  return [...issuedOf(scope, "peer")].flatMap(([member, secret]) => {
+    const pair = secretKeyPair(secret);
+    return pair && !new X509Certificate(pair.certificate).verify(publicKey) ? [member] : [];
+  });
+}
+
 /** The certificate for clients first, then those of the members. */
-async function maintainLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: Authority) {
+async function maintainLeaves(
+  scope: Scope,
+  use: TlsUse,
+  spec: TlsSpec,
+  authority: Authority,
+  holders: readonly string[] | undefined,
+) {
   const { cluster, object, ctx } = scope;
   const maintain = async (key: string, name: string, wanted: LeafSpec) => {
     const { leaf, isNew } = await keepLeaf({
@@ -172,7 +200,9 @@ async function maintainLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authorit
     };
     leaves.push(await maintain("client", name, wanted));
   }
-  for (const { name: member } of object.status?.members ?? []) {
+  for (const { name: member, phase } of object.status?.members ?? []) {
+    // It does not start with a certificate that the others would not trust.
+    if ((phase === "Joining" || phase === "Learner") && holders?.includes(member) === false) continue;
     leaves.push(
       await maintain(memberSecretKey(cluster, member, use), memberSecretName(member, use, undefined), {
         commonName: member,
@@ -247,7 +277,7 @@ function reportChange(ctx: EtcdContext, use: TlsUse, before: Authority | undefin
 }
 
 /** Secrets of members that have left. */
-async function dropLeftovers({ cluster, object, ctx }: Scope): Promise<void> {
+async function dropLeftovers({ cluster, object, ctx }: Scope, { peer }: Certificates): Promise<void> {
   const members = object.status?.members ?? [];
   const wanted = new Set([
     ...(["peer", "client"] as const).flatMap((use) =>
@@ -256,6 +286,7 @@ async function dropLeftovers({ cluster, object, ctx }: Scope): Promise<void> {
         : [],
     ),
     "client",
+    ...(peer?.holders ?? []).map((name) => memberSecretKey(cluster, name, "peer")),
   ]);
   for (const key of ctx.own.secrets.entries().keys()) {
     if (!wanted.has(key)) await ctx.own.secrets.delete(key);

@@ -33,6 +33,15 @@ decisions("a member that will join", join, [
   ["every member votes", three(), undefined],
   ["there is no quorum", before([], { quorum: false }), undefined],
   [
+    "the authority for peers was deleted before it had a certificate",
+    before([noVolume], {
+      certificates: {
+        peer: { trust: "old,next", phase: "Widening", expiresMs: 0, holders: ["example-0"] },
+      },
+    }),
+    "record Growing: example-1 will leave: it has no certificate that the others trust",
+  ],
+  [
     "it has no volume",
     before([noVolume]),
     "createClaim Growing: example-1 gets its volume",

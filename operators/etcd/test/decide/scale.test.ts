@@ -14,6 +14,10 @@ import {
 import { decisions } from "./table.ts";
 
 const size = (count: number, special: Special = {}): Special => ({ ...special, spec: { size: count } });
+/** The key of the authority for peers is lost, and these have a certificate by it. */
+const lost = (...holders: string[]): Special => ({
+  certificates: { peer: { trust: "old,next", phase: "Widening", expiresMs: 0, holders } },
+});
 const leaves = (member: string) => `record Shrinking: ${member} will leave: the cluster shrinks to 2`;
 
 decisions("scale", scale, [
@@ -41,6 +45,17 @@ decisions("scale", scale, [
     cluster([], size(1, { status: { nextMember: undefined, template: undefined } })),
     "record Growing: example-0 will join: 0 of 1 members",
     { status: { members: [{ name: "example-0", phase: "Joining" }] } },
+  ],
+  [
+    "the authority for peers was deleted: the certificate of one that has left serves another",
+    three(size(4, lost("example-0", "example-1", "example-2", "example-7"))),
+    "record Growing: example-7 will join: 3 of 4 members",
+    { status: { nextMember: 3 } },
+  ],
+  [
+    "the authority for peers was deleted, and there is no certificate for another",
+    three(size(4, lost("example-0", "example-1", "example-2"))),
+    "wait Growing: the key of the authority for peers was deleted; another member joins when example-0, example-1, example-2 trust the next authority",
   ],
   ["one is too many: the newest leaves", three(size(2)), leaves("example-2")],
   [
@@ -81,6 +96,11 @@ decisions("a rollout that meets a missing member", missingMember, [
     three(size(4, { status: { rollout } })),
     "record Growing: example-3 will join: 3 of 4 members",
     { status: { members: [{}, {}, {}, { name: "example-3", template: rollout.hash }] } },
+  ],
+  [
+    "only the rollout gives the members an authority that it can join with",
+    three(size(4, { ...lost("example-0", "example-1", "example-2"), status: { rollout } })),
+    undefined,
   ],
   [
     "it joins with what was there before, where the rollout is rolled back",

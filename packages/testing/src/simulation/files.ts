@@ -10,12 +10,11 @@ export class MissingFile extends Error {
   }
 }
 
-/** The files of a volume that a Secret or ConfigMap is mounted as. Throws {@link MissingFile} unless `optional`. */
+/** The files of a volume that a Secret or ConfigMap is mounted as. Throws {@link MissingFile} unless it is optional. */
 export function filesOf(
   pod: PodObject,
   volume: string,
   stored: StoredObjects,
-  optional?: "optional",
 ): Readonly<Record<string, string>> {
   const { namespace = "" } = pod.metadata;
   const source = pod.spec?.volumes?.find(({ name }) => name === volume);
@@ -23,13 +22,13 @@ export function filesOf(
   if (secret !== undefined) {
     const found = stored.get("secrets", secret, namespace) as { data?: Record<string, string> } | undefined;
     if (found) return decoded(found.data);
-    if (!optional && !source?.secret?.optional) throw new MissingFile(`secret "${secret}" not found`);
+    if (!source?.secret?.optional) throw new MissingFile(`secret "${secret}" not found`);
   }
   const map = source?.configMap?.name;
   if (map !== undefined) {
     const found = stored.get("configmaps", map, namespace) as { data?: Record<string, string> } | undefined;
     if (found) return found.data ?? {};
-    if (!optional && !source?.configMap?.optional) throw new MissingFile(`configmap "${map}" not found`);
+    if (!source?.configMap?.optional) throw new MissingFile(`configmap "${map}" not found`);
   }
   return {};
 }

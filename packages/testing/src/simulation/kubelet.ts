@@ -535,12 +535,21 @@ export class SimulatedKubelet {
       for (const run of users) {
         if (!this.#runs.has(run.uid)) continue;
         for (const volume of [...run.files.keys()]) {
-          const now = filesOf(run.pod, volume, this.#parts.host.stored, "optional");
-          if (now) run.files.set(volume, now);
+          run.files.set(volume, this.#refreshed(run, volume));
         }
         this.#lookLater(run);
       }
     });
+  }
+
+  /** What was deleted stays in the pods that have mounted it. */
+  #refreshed(run: PodRun, volume: string): Readonly<Record<string, string>> {
+    try {
+      return filesOf(run.pod, volume, this.#parts.host.stored);
+    } catch (error) {
+      if (error instanceof MissingFile) return run.files.get(volume) ?? {};
+      throw error;
+    }
   }
 
   // -------------------------------------------------------------------------------------- status

@@ -130,6 +130,17 @@ describe("pods", () => {
     expect(start.files("secret")).toEqual({ key: "new" });
   });
 
+  test("keep what they have mounted when its Secret is deleted", async () => {
+    await using s = await world();
+    const data = { key: Buffer.from("old").toString("base64") };
+    await s.client.kind(Secret).create({ metadata: ref, data });
+    await createPod(s, { volumes: [{ name: "secret", secret: { secretName: "one" } }] }, ["read"]);
+    await s.cluster.until(() => isReady(s));
+    await s.client.kind(Secret).delete(ref);
+    await s.cluster.advance(120_000);
+    expect(s.application.starts.at(-1)?.files("secret")).toEqual({ key: "old" });
+  });
+
   test("whose process hangs are ended by their liveness probe", async () => {
     await using s = await world();
     await createPod(s);

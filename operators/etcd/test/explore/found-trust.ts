@@ -1,0 +1,33 @@
+/** Scenarios that the explorer found around authorities and promotions, in their smallest form. */
+import type { Plan } from "@keelson/testing";
+
+export const foundTrust: Readonly<Record<string, Plan>> = {
+  "all claims and the authority of the peers are deleted at once": {
+    beginning: "three members with TLS and a password",
+    seed: 600001944,
+    steps: [
+      { atMs: 0, do: "volume: claims are deleted while their pods run", with: { which: 0.781, all: true } },
+      { atMs: 0, do: "by hand: a child is deleted", with: { which: 0.869 } },
+    ],
+  },
+  "a cluster is orphaned and made again, and the authority of the peers is deleted before it has a status": {
+    beginning: "three members with TLS and a password",
+    seed: 600003999,
+    steps: [
+      { atMs: 2800, do: "pod: deleted", with: { which: 0.412, force: false } },
+      {
+        atMs: 7400,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", finalBackup: true },
+      },
+      { atMs: 7500, do: "pod: deleted", with: { which: 0.316, force: false } },
+      {
+        atMs: 8500,
+        do: "line: between two pods",
+        forMs: 8100,
+        with: { how: "one-way", which: 0.803, other: 0.415 },
+      },
+      { atMs: 8700, do: "by hand: a child is deleted", with: { which: 0.862 } },
+    ],
+  },
+};
