@@ -1,8 +1,9 @@
 /** Volumes and members that are lost while something else is under way. */
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
-import type { EtcdClusterObject } from "../src/api/cluster.ts";
+import { EtcdCluster, type EtcdClusterObject } from "../src/api/cluster.ts";
 import { condition, each, type Happening, healed, named, scenario, spec } from "./explore/scenario.ts";
+import { makeAgain } from "./explore/scene.ts";
 import { type EtcdWorld, ref } from "./explore/subject.ts";
 
 const { namespace } = ref;
@@ -66,6 +67,37 @@ describe("claims that are deleted while their pods run", { timeout }, () => {
         ],
         healed,
       );
+  });
+
+  test("and the cluster is deleted: it goes when others have the data, and continues when it is made again", async () => {
+    const remake = async (world: EtcdWorld) => {
+      const made = world.primary?.spec ?? {};
+      await world.client.kind(EtcdCluster).delete(ref);
+      await makeAgain(world, made);
+    };
+    for (const beginning of ["one member", three])
+      await scenario(
+        beginning,
+        [
+          [0, deleteClaims],
+          [0, remake],
+          [150_000, isReplaced],
+        ],
+        healed,
+      );
+  });
+
+  test("and the cluster is deleted with its volumes: nothing is replaced", async () => {
+    const isGone = condition((world) => {
+      expect(world.primary).toBeUndefined();
+      expect(world.application.processes.size).toBe(0);
+    });
+    await scenario(three, [
+      [0, spec({ deletion: { volumes: "Remove" } })],
+      [0, deleteClaims],
+      [0, async (world) => void (await world.client.kind(EtcdCluster).delete(ref))],
+      [20_000, isGone],
+    ]);
   });
 });
 

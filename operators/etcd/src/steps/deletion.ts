@@ -19,22 +19,18 @@ export async function finalize(
   const { own } = ctx;
   // Deleted with --cascade=orphan: everything stays, and a cluster of the same name adopts it.
   if (ctx.orphaned) return done();
-  const unfinished = await finalBackup(cluster, ctx);
+  const backup = await finalBackup(cluster, ctx);
+  const unfinished = backup ?? (await replacement(cluster, ctx));
   if (unfinished) {
-    // A backup needs a cluster that serves, whatever state it was deleted in.
+    // Either needs a cluster that serves, whatever state it was deleted in.
     // The version that runs will do: one that cannot be reached, or takes a rollout, would only be in the way.
     const { spec, status = {} } = cluster;
     const { version } = status.rollout?.recipe ?? status.template?.recipe ?? spec;
-    const kept = {
-      ...spec,
-      paused: false,
-      hibernate: false,
-      version,
-      size: status.members?.length || spec.size,
-    };
+    const size = backup ? status.members?.length || spec.size : spec.size;
+    const kept = { ...spec, paused: false, hibernate: false, version, size };
     const outcome = await pass({ ...cluster, spec: kept }, ctx);
     if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) ctx.recheck(outcome.recheckMs);
-    // What keeps the cluster from serving keeps the backup from being taken.
+    // What keeps the cluster from serving keeps the backup from being taken, and members from being replaced.
     if (unfinished.outcome === "waiting" && outcome.outcome !== "done")
       return waiting(reason, `${unfinished.message}; ${obstacleOf(outcome)}`);
     return unfinished;
@@ -75,6 +71,26 @@ function obstacleOf(outcome: Exclude<Outcome, { outcome: "done" }>): string {
 /** Its deletion has not started. */
 function isActive({ metadata }: { readonly metadata: ObjectMeta }): boolean {
   return metadata.deletionTimestamp === undefined;
+}
+
+/**
+ * A claim that someone deleted goes with its pod. Where volumes are kept, the data would be lost with the members: such
+ * members are replaced before everyone stops, as long as they run. Undefined when there are none.
+ */
+async function replacement({ spec }: EtcdClusterObject, { own }: EtcdContext): Promise<Outcome | undefined> {
+  if (spec.deletion.volumes === "Remove") return undefined;
+  const doomed: string[] = [];
+  for (const [key, pod] of own.pods.entries()) {
+    // Past every cache: nothing brings the data back.
+    const claim = isActive(pod) ? await own.claims.live(key) : undefined;
+    if (claim && !isActive(claim)) doomed.push(claim.metadata.name);
+  }
+  if (doomed.length === 0) return undefined;
+  const names = doomed.join(", ");
+  const message =
+    `${names}: the claim is being deleted and goes with its pod, so the member is replaced before all stop; ` +
+    "set spec.deletion.volumes to Remove to let the data go";
+  return waiting(reason, message);
 }
 
 /** A status may be wiped: the claims know of data as well. */

@@ -257,7 +257,7 @@ decisions("the order of policies", decide, [
   [
     "missing space before voters that do not serve: without space no voter may be ready",
     cluster([voter(0), voter(1), voter(2, down)], { alarms: [alarm("NOSPACE", 0)] }),
-    "makeSpace NoSpace: etcd is out of space; old revisions are dropped",
+    "makeSpace NoSpace: etcd is out of space; old revisions are dropped; example-2 follows when it answers",
   ],
   [
     "missing space before authentication",

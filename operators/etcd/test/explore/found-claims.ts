@@ -20,4 +20,22 @@ export const foundClaims: Readonly<Record<string, Plan>> = {
       { atMs: 700, do: "volume: destroyed", with: { which: 0.542, how: "wiped" } },
     ],
   },
+  "all claims are deleted before the cluster is deleted and made again": {
+    beginning: "three members with a small quota",
+    seed: 650003124,
+    steps: [
+      { atMs: 11300, do: "by hand: the status is wiped" },
+      { atMs: 19300, do: "edit: size", with: { size: 5 } },
+      { atMs: 21200, do: "volume: claims are deleted while their pods run", with: { which: 0.703, all: true } },
+      {
+        atMs: 23200,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: false },
+      },
+      { atMs: 24400, do: "edit: storage", with: { size: "1Gi" } },
+      { atMs: 27300, do: "volume: destroyed", with: { which: 0.992, how: "claim deleted" } },
+      { atMs: 27900, do: "etcd: the leader changes", with: { which: 0.719 } },
+      { atMs: 29500, do: "edit: size", with: { size: 2 } },
+    ],
+  },
 };

@@ -89,6 +89,11 @@ export async function followAdvice(scene: Scene): Promise<string | undefined> {
     await kind.patch(ref, { type: "merge", body: { spec: { deletion: { finalBackup: null } } } as never });
     return "removes spec.deletion.finalBackup";
   }
+  if (ready?.message.includes("set spec.deletion.volumes to Remove")) {
+    scene.notes.set("mayHaveLost", true);
+    await kind.patch(ref, { type: "merge", body: { spec: { deletion: { volumes: "Remove" } } } as never });
+    return "sets spec.deletion.volumes to Remove";
+  }
   if (ready?.reason === reasons.versionRefused) {
     const { version: runs } = (primary?.status ?? {}) as { version?: string };
     await kind.patch(ref, { type: "merge", body: { spec: { version: runs } } as never });
