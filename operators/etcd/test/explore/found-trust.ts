@@ -30,4 +30,29 @@ export const foundTrust: Readonly<Record<string, Plan>> = {
       { atMs: 8700, do: "by hand: a child is deleted", with: { which: 0.862 } },
     ],
   },
+  "a Secret gets another owner's name before its cluster is made again": {
+    beginning: "three members with TLS and a password",
+    seed: 600002259,
+    steps: [
+      { atMs: 0, do: "API: outage", forMs: 18200 },
+      {
+        atMs: 0,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.734, label: 0.703, value: "other" },
+      },
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", finalBackup: false },
+      },
+    ],
+  },
+  "a learner that has caught up restarts, and lacks what was written meanwhile": {
+    beginning: "three members",
+    seed: 650003714,
+    steps: [
+      { atMs: 7900, do: "edit: size", with: { size: 4 } },
+      { atMs: 12900, do: "pod: process killed", with: { which: 0.831 } },
+    ],
+  },
 };

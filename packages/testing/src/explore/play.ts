@@ -3,6 +3,7 @@ import type { Application } from "../simulation/process.ts";
 import { type Checkpoint, type Simulation, simulation } from "../simulation/simulation.ts";
 import type { Disturbance, End } from "./disturbance.ts";
 import { generalDisturbances } from "./disturbances/index.ts";
+import { handOver } from "./disturbances/objects.ts";
 import { addBystanders, generalOracles } from "./general-oracles.ts";
 import { Load } from "./load.ts";
 import { LogCapture } from "./log-capture.ts";
@@ -317,7 +318,7 @@ class Run<A extends Application> {
       if (now !== seen) movedMs = world.atMs;
       seen = now;
       if (world.atMs - movedMs < stuckMs || advice >= mostAdvice) continue;
-      const followed = await subject.followAdvice?.(world);
+      const followed = (await handOver(world)) ?? (await subject.followAdvice?.(world));
       movedMs = world.atMs;
       if (followed === undefined) continue;
       advice++;

@@ -45,6 +45,23 @@ async function patch(scene: Scene, owned: Owned, body: object): Promise<void> {
   await unlessGone(verbs(scene, owned).patch({ namespace, name }, { type: "merge", body: body as never }));
 }
 
+/**
+ * Hands an object over to the operator, as its status advises: someone wrote another owner on it. Only one that the
+ * operator has made; it must not ask for what is not its own.
+ */
+export async function handOver(scene: Scene): Promise<string | undefined> {
+  const { message = "" } = scene.condition("Ready") ?? {};
+  const advice = /cannot apply (\w+)\S* \S+\/(\S+): .* the annotation (\S+)=(\S+)/.exec(message);
+  if (!advice) return undefined;
+  const [, kind, name, annotation = "", owner = ""] = advice;
+  const found = ownedOf(scene, touched).find(
+    ({ object }) => object.kind === kind && object.metadata.name === name,
+  );
+  if (!found) return undefined;
+  await patch(scene, found, { metadata: { annotations: { [annotation]: owner } } });
+  return `annotates ${kind} ${name} with ${annotation}=${owner}`;
+}
+
 const chooseOne = (random: Random) => ({ which: randomFraction(random) });
 
 const deleted = anywhere({
