@@ -26,7 +26,11 @@ export const foundClaims: Readonly<Record<string, Plan>> = {
     steps: [
       { atMs: 11300, do: "by hand: the status is wiped" },
       { atMs: 19300, do: "edit: size", with: { size: 5 } },
-      { atMs: 21200, do: "volume: claims are deleted while their pods run", with: { which: 0.703, all: true } },
+      {
+        atMs: 21200,
+        do: "volume: claims are deleted while their pods run",
+        with: { which: 0.703, all: true },
+      },
       {
         atMs: 23200,
         do: "edit: deleted and made again",
