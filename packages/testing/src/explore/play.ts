@@ -2,8 +2,7 @@
 import type { Application } from "../simulation/process.ts";
 import { type Checkpoint, type Simulation, simulation } from "../simulation/simulation.ts";
 import type { Disturbance, End } from "./disturbance.ts";
-import { generalDisturbances } from "./disturbances/index.ts";
-import { handOver } from "./disturbances/objects.ts";
+import { generalDisturbances, handOver } from "./disturbances/index.ts";
 import { addBystanders, generalOracles } from "./general-oracles.ts";
 import { Load } from "./load.ts";
 import { LogCapture } from "./log-capture.ts";

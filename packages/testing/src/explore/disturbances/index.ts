@@ -7,6 +7,8 @@ import { objectDisturbances } from "./objects.ts";
 import { podDisturbances } from "./pods.ts";
 import { timeDisturbances } from "./time.ts";
 
+export { handOver } from "./objects.ts";
+
 export const generalDisturbances: readonly Disturbance[] = [
   ...apiDisturbances,
   ...managerDisturbances,
