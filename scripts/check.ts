@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { apiProblems } from "./api-report.ts";
 import { commandLine, refuse } from "./command-line.ts";
 import { directionProblems } from "./direction.ts";
+import { mutantOf, namedMutants } from "./mutation/named.ts";
 import { contentProblems, publishedFolders, removeStale } from "./package-contents.ts";
 import { environment, root, run } from "./run.ts";
 
@@ -17,6 +18,7 @@ const steps: readonly [string, () => Promise<number>][] = [
   ["types", () => run("tsc", ["-b"])],
   ["public API and its reports", checkApi],
   ["types of tests and tools", () => run("tsc", ["-p", "tsconfig.check.json"])],
+  ["mistakes made on purpose", checkMistakes],
   ["unused code", () => run("knip", ["--no-progress"])],
   ["package hygiene", checkPackages],
   ["package contents", checkContents],
@@ -50,6 +52,20 @@ async function checkDirection(): Promise<number> {
 /** Reads what the step before has built. */
 async function checkApi(): Promise<number> {
   const problems = apiProblems();
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0 ? 0 : 1;
+}
+
+/** Each mistake of `npm run mutation` still finds the text that it changes. */
+async function checkMistakes(): Promise<number> {
+  const problems = namedMutants.flatMap((named) => {
+    try {
+      mutantOf(named, readFileSync(join(root, named.file), "utf8"));
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    }
+  });
   for (const problem of problems) console.error(problem);
   return problems.length === 0 ? 0 : 1;
 }

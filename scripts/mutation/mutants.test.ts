@@ -1,8 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { applyMutant, mutantsOf } from "./mutants.ts";
-import { mutantOf, namedMutants } from "./named.ts";
 
 const changesOf = (source: string) =>
   mutantsOf("a.ts", source).map((mutant) => [mutant.change, applyMutant(source, mutant)]);
@@ -41,9 +38,4 @@ test("types and texts have none", () => {
 
 test("each says where it is", () => {
   expect(mutantsOf("a.ts", "\n\nconst a = 1;\n")[0]).toMatchObject({ file: "a.ts", line: 3 });
-});
-
-test.each(namedMutants)('the mistake "$name" can be made', (named) => {
-  const source = readFileSync(join(import.meta.dirname, "../..", named.file), "utf8");
-  expect(applyMutant(source, mutantOf(named, source))).not.toBe(source);
 });

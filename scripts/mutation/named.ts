@@ -97,15 +97,15 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: "a hibernated cluster is not started for its final backup",
     file: `${etcd}/steps/deletion.ts`,
-    from: "      hibernate: false,\n",
-    to: "",
+    from: "paused: false, hibernate: false, version",
+    to: "paused: false, version",
     tests: compound,
   },
   {
     name: "a paused cluster is not touched for its final backup",
     file: `${etcd}/steps/deletion.ts`,
-    from: "      paused: false,\n",
-    to: "",
+    from: "{ ...spec, paused: false, hibernate",
+    to: "{ ...spec, hibernate",
     tests: compound,
   },
   {
