@@ -213,6 +213,10 @@ export const SampleDB = resource({
         followers: z
           .array(z.string())
           .describe("Replicas that may have acknowledged writes; recorded before each is attached."),
+        awaited: z
+          .array(z.string())
+          .optional()
+          .describe("The primary is lost, and these must be asked: they run, also when they are too many."),
       })
       .optional()
       .describe("What the next choice of a primary depends on."),
@@ -292,6 +296,7 @@ export const SampleDB = resource({
         aside: z.string().optional().describe("The data from before, kept on the volume of `server`."),
         keys: z.int().optional(),
         message: z.string().optional(),
+        failedAt: z.string().optional().describe("When it failed, if it is tried again."),
       })
       .optional(),
     restores: z

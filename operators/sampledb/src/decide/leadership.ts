@@ -7,6 +7,7 @@ import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
+import { isLostUnserved } from "./restore.ts";
 import { isHidden, switchedOver } from "./upgrade.ts";
 
 /** How long a primary may be silent before it is taken for lost. */
@@ -17,8 +18,8 @@ export const busyPatienceMs = 60_000;
 const roundingSeconds = 2;
 
 export function leadership(o: Observed): Plan {
-  // Nobody leads while the volumes are filled.
-  if (serversToRun(o) === 0) return {};
+  // Nobody leads while the volumes are filled, nor with nothing where a restore was lost.
+  if (serversToRun(o) === 0 || isLostUnserved(o)) return {};
   const switched = switchedOver(o);
   if (switched) return switched;
   if (o.status.promotion) return pendingPromotion(o, o.status.promotion);

@@ -230,3 +230,88 @@ test("the Job of a restore that is over goes, so that its pod holds no claim", (
       actions: [{ do: "deleteJobs", keys: ["restore-r1"] }],
     });
 });
+
+describe("a restore of a new database that failed", () => {
+  const under = { id: "r1-0", wish: "r1", phase: "Filling" as const, server: "db-0" };
+  const jobs = (reason?: string) => [
+    { key: "restore-r1-0", state: "failed" as const, message: "it fails", ...(reason && { reason }) },
+  ];
+  const failed = (reason?: string) =>
+    restore(
+      observedFixture({
+        spec,
+        servers: [podless, podless, podless],
+        status: { ...empty, restore: under },
+        observed: { restore: wish, jobs: jobs(reason) },
+      }),
+    ).status?.restore;
+  const after = (ms: number, status: object = empty) => {
+    const known = { ...status, restore: failed("StoreUnavailable") } as never;
+    const o = observedFixture({ spec, status: known, observed: { restore: wish } });
+    return restore({ ...o, nowMs: o.nowMs + ms });
+  };
+
+  test("because its store did not answer is tried again a minute later", () => {
+    expect(after(59_000)).toMatchObject({ notReady: { state: "waiting", reason: "RestoreFailed" } });
+    for (const ms of [60_000, -3_600_000])
+      expect(after(ms)).toEqual({
+        actions: [{ do: "deleteJobs", keys: ["restore-r1-0"] }],
+        status: { restore: { ...under, phase: "Stopping" } },
+        notReady: expect.objectContaining({ reason: "Restoring" }),
+      });
+  });
+
+  test("is tried again when its pod was killed, and not when it cannot succeed", () => {
+    expect(failed()?.failedAt).toBeDefined();
+    expect(failed("NotFound")?.failedAt).toBeUndefined();
+    expect(failed("VersionTooNew")?.failedAt).toBeUndefined();
+  });
+
+  test("is not tried again by itself where servers serve other data", () => {
+    expect(after(60_000, {})).toEqual({
+      notReady: expect.objectContaining({ state: "failed", reason: "RestoreFailed" }),
+    });
+  });
+});
+
+describe("what was restored and is lost before anybody led", () => {
+  const under = { id: "r1-0", wish: "r1", phase: "Starting" as const, server: "db-0" };
+  const claims = (first: Partial<ClaimView>) =>
+    [first, { epoch: undefined }].map((changes) => ({ claim: { ...claim, ...changes } }));
+  const claim = observedFixture().servers[0]?.claim as ClaimView;
+  const lost = (first: Partial<ClaimView>, more: object = {}, asked: typeof wish | null = wish) => {
+    const status = { ...empty, epoch: 3, restore: under, ...more };
+    const observed = {
+      restore: asked ?? undefined,
+      jobs: [{ key: "restore-r1-0", state: "succeeded", message: "" }],
+    };
+    return observedFixture({
+      ...{ spec, replicas: 1, servers: claims(first) },
+      ...{ status, observed: observed as never },
+    });
+  };
+
+  test.each<[string, Partial<ClaimView>]>([
+    ["the claim is being deleted", { deleting: true }],
+    ["the claim is another one", { uid: "other", epoch: undefined, primaryEpoch: undefined }],
+    ["the volume was found empty", { epoch: 0, primaryEpoch: 0 }],
+  ])("is restored again: %s", (_name, first) => {
+    expect(restore(lost(first)).status).toEqual({
+      restore: { id: "r1-0-2", wish: "r1", phase: "Stopping", server: "db-0" },
+    });
+    expect(leadership(lost(first))).toEqual({});
+    expect(restore(lost(first, {}, null)).status).toEqual({ restore: undefined });
+  });
+
+  test("keeps no claim from going by the pod of its Job", () => {
+    expect(restore(lost({ deleting: true })).actions).toEqual([{ do: "deleteJobs", keys: ["restore-r1-0"] }]);
+  });
+
+  test("is not restored again when somebody may have led since", () => {
+    const gone = { epoch: 0, primaryEpoch: 0 };
+    const promotion = { server: "db-1", runId: "", podUid: "", claimUid: "", epoch: 4, why: "", loss: "" };
+    expect(restore(lost({})).status).toBeUndefined();
+    expect(restore(lost(gone, { promotion })).status).toBeUndefined();
+    expect(restore(lost(gone, { epoch: undefined })).status).toBeUndefined();
+  });
+});

@@ -1,26 +1,38 @@
 /** A restore: stop everyone, fill one volume and set its data aside, start, and let the others copy. Pure. */
+import type { BackupErrorCode } from "@keelson/kit";
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed } from "../observe/observed.ts";
 import {
   asideOf,
   carriedOut,
   epochBefore,
+  hadData,
+  nextRestoreId,
   restoredMark,
   restoreId,
   restoreKey,
   wishOf,
 } from "../observe/restores.ts";
+import { serversToRun } from "../observe/servers-to-run.ts";
 import { serverName } from "../resources/names.ts";
 import { healthyPrimary, isMarked, serverNamed } from "./facts.ts";
 import { initializationJobs } from "./initialize.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
 export function restore(o: Observed): Plan {
+  const plan = next(o);
+  const keys = jobsToDelete(o);
+  return keys.length === 0
+    ? plan
+    : { ...plan, actions: [...(plan.actions ?? []), { do: "deleteJobs", keys }] };
+}
+
+function next(o: Observed): Plan {
   const { restore: wish, status } = o;
   const begun = status.restore;
   if (begun && !ended.has(begun.phase) && !(wish && carriesOut(begun, wish.id))) return givenUp(o, begun);
   // Asked for again, what failed is tried again.
-  if (!wish) return begun?.phase === "Failed" ? { status: { restore: undefined } } : cleared(o);
+  if (!wish) return begun?.phase === "Failed" ? { status: { restore: undefined } } : {};
   const { source } = wish;
   const under = carriesOut(status.restore, wish.id) ? status.restore : undefined;
   if (!under) {
@@ -66,15 +78,9 @@ export function restore(o: Observed): Plan {
     case "Starting":
       return starting(o, under);
     case "Failed":
-      return {
-        notReady: {
-          state: "failed",
-          reason: reasons.restoreFailed,
-          message: `${under.message}; correct spec.restoreFrom`,
-        },
-      };
+      return afterFailure(o, under);
     case "Done":
-      return cleared(o);
+      return {};
   }
 }
 
@@ -111,15 +117,23 @@ function repeated({ status }: Observed, wish: string): Plan | undefined {
   return { notReady: { state: "failed", reason: reasons.restoreFailed, message } };
 }
 
-/** A pod that has ended keeps its claim from going when the server is scaled away. */
-function cleared({ jobs }: Observed): Plan {
-  const keys = jobs.flatMap(({ key, state }) =>
-    key.startsWith(restoreKey("")) && state === "succeeded" ? [key] : [],
-  );
-  return keys.length === 0 ? {} : { actions: [{ do: "deleteJobs", keys }] };
+/** A pod that has ended keeps its claim from going, when the server is scaled away or someone deletes the claim. */
+function jobsToDelete({ jobs, status, servers }: Observed): string[] {
+  const { restore: under } = status;
+  const isGoing = servers.some(({ claim }) => claim?.deleting);
+  return jobs.flatMap(({ key, state }) => {
+    if (!key.startsWith(restoreKey("")) || state === "running") return [];
+    const isAwaited = isUnderWay(under) && key === restoreKey(under?.id ?? "");
+    const isOver = state === "succeeded" && (!under || ended.has(under.phase));
+    return !isAwaited && (isOver || isGoing) ? [key] : [];
+  });
 }
 
 const ended: ReadonlySet<string> = new Set(["Done", "Failed"]);
+
+function isUnderWay(restore: Observed["status"]["restore"]): boolean {
+  return restore?.phase === "Stopping" || restore?.phase === "Filling";
+}
 
 /** Nobody asks for it any more: it ends where the volume was not touched yet; otherwise it is completed first. */
 function givenUp(o: Observed, under: Under): Plan {
@@ -172,7 +186,12 @@ function filling(o: Observed, under: Under): Plan {
     };
   }
   if (job.state === "running") return { notReady };
-  if (job.state === "failed") return failed(under, job.message);
+  if (job.state === "failed")
+    return failed(
+      under,
+      job.message,
+      mayHelp(job.reason) ? { failedAt: new Date(o.nowMs).toISOString() } : {},
+    );
   // Its volume has the newest data from now on: that is written on its claim before anyone starts.
   const others = o.servers.filter(({ name }) => name !== under.server);
   const before = Math.max(status.epoch ?? 0, epochBefore(under.id));
@@ -185,23 +204,78 @@ function filling(o: Observed, under: Under): Plan {
       notReady: { ...notReady, recheckMs: 50 },
     };
   }
-  const aside = before === 0 ? {} : { aside: asideOf(under.id) };
+  const aside = before > 0 && hadData(under.id) ? { aside: asideOf(under.id) } : {};
   return {
     status: { restore: { ...under, phase: "Starting", ...aside }, epoch },
     notReady: waitingFor(reasons.restoring, "the servers start", 0),
   };
 }
 
-function failed(under: Under, message: string): Plan {
+/** With these failures another attempt ends the same way. */
+const final: ReadonlySet<string> = new Set<BackupErrorCode>([
+  ...(["NotFound", "NotOurs", "NotVerified", "VersionTooNew", "BadConfiguration"] as const),
+  ...(["SnapshotDamaged", "StoredDamaged", "ContentDiffers"] as const),
+]);
+
+function mayHelp(reason: string | undefined): boolean {
+  return reason === undefined || !final.has(reason);
+}
+
+/** What may have been a passing trouble is tried again after this long, while nobody is served. */
+const againMs = 60_000;
+
+/** A database that was never filled has nothing else to serve. One that serves its own data is not stopped again by itself. */
+function afterFailure(o: Observed, { message, failedAt, ...under }: Under): Plan {
+  const isTried = failedAt !== undefined && serversToRun(o) === 0;
+  const agoMs = o.nowMs - Date.parse(failedAt ?? "");
+  // A clock may have been set back.
+  if (isTried && (agoMs >= againMs || agoMs < 0))
+    return {
+      actions: [{ do: "deleteJobs", keys: [restoreKey(under.id)] }],
+      status: { restore: { ...under, phase: "Stopping" } },
+      notReady: waitingFor(reasons.restoring, "the restore is tried again", 0),
+    };
+  const words = isTried
+    ? `${message}; it is tried again every minute, with what spec.restoreFrom says`
+    : `${message}; correct spec.restoreFrom, or give spec.restoreFrom.request another value to try again`;
   return {
-    status: { restore: { ...under, phase: "Failed", message } },
+    notReady: { state: isTried ? "waiting" : "failed", reason: reasons.restoreFailed, message: words },
+  };
+}
+
+function failed(under: Under, message: string, more: Pick<Under, "failedAt"> = {}): Plan {
+  return {
+    status: { restore: { ...under, phase: "Failed", message, ...more } },
     events: [{ type: "Warning", reason: reasons.restoreFailed, message }],
     notReady: waitingFor(reasons.restoring, message, 0),
   };
 }
 
+/**
+ * Nobody has led since the restore, and what it put on a volume is not there any more. The status is that of the restore
+ * itself: where it was lost, nobody knows who led since.
+ */
+export function isLostUnserved({ status, servers }: Observed): boolean {
+  const { restore, epoch, leadership, promotion } = status;
+  if (restore?.phase !== "Starting" || epoch === undefined || leadership || promotion) return false;
+  return !servers.some(({ claim }) => claim && !claim.deleting && !claim.lost && claim.epoch === epoch);
+}
+
+/** Nothing was written since, so that nothing is undone by it. */
+function again(o: Observed, under: Under): Plan {
+  const { id, server } = under;
+  const message = `what was restored is lost with the volume of ${server}`;
+  if (!o.restore || !carriesOut(under, o.restore.id)) return { status: { restore: undefined } };
+  return {
+    status: { restore: { id: nextRestoreId(id), wish: o.restore.id, phase: "Stopping", server } },
+    events: [{ type: "Warning", reason: reasons.restoring, message: `${message}, and is restored again` }],
+    notReady: waitingFor(reasons.restoring, `${message}: it is restored again`, 0),
+  };
+}
+
 function starting(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
+  if (isLostUnserved(o)) return again(o, under);
   if (!primary) {
     const message = `${under.server} starts on the restored data`;
     return { notReady: waitingFor(reasons.restoring, message, 500) };

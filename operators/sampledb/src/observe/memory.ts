@@ -3,7 +3,7 @@
  * clock: the other one may be set back.
  */
 import type { ServerFacts } from "../engine/info.ts";
-import type { Answer } from "./observed.ts";
+import type { Answer, JobView } from "./observed.ts";
 
 /** Nothing is learned of a server that answers like this. */
 const silentStates: ReadonlySet<Answer["state"]> = new Set(["silent", "denied", "untrusted"]);
@@ -27,7 +27,7 @@ export class DatabaseMemory {
   /** What was done about the reclaim policy of volumes, by name. */
   readonly volumes = new Map<string, "kept" | "released">();
   /** Why Jobs failed, by UID. */
-  readonly failures = new Map<string, string>();
+  readonly failures = new Map<string, Pick<JobView, "reason" | "message">>();
   /** What servers have been told, by run id: settings and users, as digests of what was applied and read back. */
   readonly told = new Map<string, { applied: string; readBack: string; atMs: number }>();
 

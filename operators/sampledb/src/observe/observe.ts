@@ -178,7 +178,7 @@ async function explained(
   const { uid, name, namespace = "default" } = job.metadata;
   if (view.state !== "failed") return view;
   const known = memory.failures.get(uid);
-  if (known !== undefined) return { ...view, message: known };
+  if (known !== undefined) return { ...view, ...known };
   const { items } = await ctx.client
     .kind(Pod)
     .list({ namespace, labels: `batch.kubernetes.io/job-name=${name}` });
@@ -186,9 +186,9 @@ async function explained(
     .sort((a, b) => Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp))
     .map(workerView)
     .findLast(({ state }) => state === "failed");
-  const message = said?.state === "failed" ? said.message : view.message;
-  memory.failures.set(uid, message);
-  return { ...view, message };
+  const why = said?.state === "failed" ? { reason: said.reason, message: said.message } : {};
+  memory.failures.set(uid, { message: view.message, ...why });
+  return { ...view, ...why };
 }
 
 /** How many migrations only the newer version runs. While an upgrade is under way, servers are made with it already. */

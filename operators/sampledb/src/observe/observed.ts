@@ -93,6 +93,8 @@ export interface JobView {
   readonly state: "running" | "succeeded" | "failed";
   /** When it failed. */
   readonly failedMs?: number;
+  /** What kind of failure it was, as its last pod says. */
+  readonly reason?: string;
   readonly message: string;
 }
 

@@ -17,6 +17,12 @@ export function restoreId(wish: string, epoch: number | undefined): string {
   return `${wish}-${epoch ?? 0}`;
 }
 
+/** Names another carrying-out of the same wish, for the data of the same time: nothing that the one before left is its own. */
+export function nextRestoreId(id: string): string {
+  const attempt = Number(id.split("-")[2] ?? 1) + 1;
+  return `${restoreId(wishOf(id), epochBefore(id))}-${attempt}`;
+}
+
 /** Earlier releases recorded the wish as the id. */
 export function wishOf(id: string): string {
   return id.split("-")[0] as string;
@@ -25,6 +31,11 @@ export function wishOf(id: string): string {
 /** The newest epoch before it; 0 when there was no data. */
 export function epochBefore(id: string): number {
   return Number(id.split("-")[1] ?? 0);
+}
+
+/** Whether there was data before it, which it set aside. Earlier releases did not record that: there may have been. */
+export function hadData(id: string): boolean {
+  return id.split("-")[1] !== "0";
 }
 
 /** Of so many restores it is known that they were carried out. */
@@ -125,7 +136,7 @@ export function withKnownRestore(db: SampleDBObject, status: Status, claims: Cla
   const [ordinal, claim] = found;
   const id = lastOf(claim) ?? "";
   const server = serverName(databaseName(db), ordinal);
-  const aside = id === restoreId(wish, undefined) ? {} : { aside: asideOf(id) };
+  const aside = hadData(id) ? { aside: asideOf(id) } : {};
   // What it lacks may not have been applied to it yet.
   return { ...known, restore: { id, wish, phase: "Starting", server, ...aside } };
 }
