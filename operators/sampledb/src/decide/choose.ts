@@ -31,10 +31,8 @@ export function choose(o: Observed, why: string): Plan {
     };
   }
   const handed = handedOver(o, all, leadership);
-  if (handed)
-    return handed === "unknown"
-      ? { notReady: waitingFor(reasons.primaryLost, handoverWait(o, why), 500) }
-      : promote(o, handed, `${why} while it handed over`, "nothing");
+  if (handed === "unknown") return allLost(o, all) ?? awaitTarget(o, leadership, alive, why);
+  if (handed) return promote(o, handed, `${why} while it handed over`, "nothing");
   const best = mostAdvanced(alive);
   const itself = alive.find(
     ({ name, facts }) => name === o.status.primary && facts.runId === leadership.runId,
@@ -60,9 +58,7 @@ export function choose(o: Observed, why: string): Plan {
     return promote(o, complete, `${why}, and every replica has all that WAIT acknowledged`, boundOf(o));
   const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
   if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
-  return (
-    allLost(o, all) ?? { notReady: waitingFor(reasons.primaryLost, missing(o, leadership, alive, why), 500) }
-  );
+  return allLost(o, all) ?? awaitOthers(o, leadership, alive, why);
 }
 
 /** Nobody has data any more, and nobody can come back with it. */
@@ -104,8 +100,10 @@ function handedOver(
   return all.some(({ name }) => name === handover.to) ? undefined : "unknown";
 }
 
-function handoverWait({ status }: Observed, why: string): string {
-  return `${why} while it handed over to ${status.handover?.to}, which must be asked whether it took over`;
+function awaitTarget(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
+  const { to = "" } = o.status.handover ?? {};
+  const message = `${why} while it handed over to ${to}, which must be asked whether it took over`;
+  return awaitServers([to, ...leadership.followers], leadership, `${message}${insteadOf(o, alive)}`);
 }
 
 /** No primary was ever recorded: the first one, or one that is found. */
@@ -317,13 +315,28 @@ function boundOf({ spec, status }: Observed): string {
     : "writes that no replica had received yet and nobody waited for";
 }
 
-function missing(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): string {
+function awaitOthers(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
   const absent = leadership.followers.filter((name) => !alive.some((server) => server.name === name));
   const wanted = [o.status.primary ?? "", ...absent].filter((name) => name !== "");
+  const message = `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked`;
+  return awaitServers(leadership.followers, leadership, `${message}${insteadOf(o, alive)}`);
+}
+
+/** Who has most of the data, for a person to decide. */
+function insteadOf(o: Observed, alive: readonly Candidate[]): string {
   const all = candidates(o);
   const filled = all.filter(({ facts }) => !isEmpty(facts) && !isHollow(facts, all));
   const best = mostAdvanced(alive) ?? filled[0];
-  return `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked${best ? wayOut(o, best) : ""}`;
+  return best ? wayOut(o, best) : "";
+}
+
+/** Those who were scaled away start again, if their volumes are still there; those who run are not stopped. */
+function awaitServers(names: readonly string[], leadership: Leadership, message: string): Plan {
+  const awaited = [...new Set(names)].sort();
+  return {
+    status: { leadership: { ...leadership, awaited } },
+    notReady: waitingFor(reasons.primaryLost, message, 500),
+  };
 }
 
 function progress(o: Observed): string {

@@ -29,7 +29,7 @@ export function lead(o: Observed, primary: Primary): Plan {
   const guarded = guard(o, primary);
   const handed = handOver(o, primary);
   const followers = attached.followers;
-  const leadership = o.status.leadership as NonNullable<Observed["status"]["leadership"]>;
+  const { awaited: _, ...leadership } = o.status.leadership as NonNullable<Observed["status"]["leadership"]>;
   const next = {
     ...leadership,
     replicationId: primary.facts.replicationId,

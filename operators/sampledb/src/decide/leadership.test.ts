@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { reasons } from "../api/conditions.ts";
 import { Memory } from "../observe/memory.ts";
-import type { Observed, Server } from "../observe/observed.ts";
+import type { ClaimView, Observed, Server } from "../observe/observed.ts";
+import { serversToRun } from "../observe/servers-to-run.ts";
 import { decide } from "./decide.ts";
 import {
   factsFixture,
   ipOf,
+  leadershipFixture,
   nowMs,
   observedFixture,
   orphan,
@@ -218,13 +220,36 @@ describe("the choice after a primary that has stopped", () => {
     expect(hope.notReady).toMatchObject({ reason: reasons.primaryLost });
   });
 
-  test("a handover whose target cannot be asked leaves everything open", () => {
-    const handover = { from: "db-0", to: "db-1", why: "" };
-    const { notReady, status } = leadership(
-      observedFixture({ servers: [stopped, podless, orphan(2)], status: { handover } }),
-    );
-    expect(status?.promotion).toBeUndefined();
-    expect(notReady?.message).toContain("db-1");
+  test("a handover whose target cannot be asked leaves the decision to a person, and its target runs", () => {
+    const handover = { from: "db-0", to: "db-2", why: "" };
+    const o = observedFixture({
+      ...{ replicas: 1, servers: [stopped, orphan(1), podless] },
+      status: { handover, leadership: leadershipFixture(2) },
+    });
+    const plan = leadership(o);
+    expect(plan.status?.promotion).toBeUndefined();
+    expect(plan.notReady?.message).toContain("db-2, which must be asked");
+    expect(plan.notReady?.message).toContain("approve-loss to db-1@3");
+    const claims = new Map(o.servers.map(({ ordinal, claim }) => [ordinal, claim as ClaimView]));
+    expect(serversToRun(o, claims)).toBe(2);
+    expect(serversToRun({ ...o, status: { ...o.status, ...plan.status } }, claims)).toBe(3);
+  });
+
+  test("a replica that was scaled away starts again when nobody else has its data", () => {
+    const o = observedFixture({
+      ...{ replicas: 0, servers: [stopped, podless] },
+      status: { leadership: leadershipFixture(1) },
+    });
+    const plan = leadership(o);
+    const status = { ...o.status, ...plan.status };
+    expect(plan.notReady?.message).toContain("until db-0 or db-1 can be asked");
+    const claims = new Map(o.servers.map(({ ordinal, claim }) => [ordinal, claim as ClaimView]));
+    expect(serversToRun(o, claims)).toBe(1);
+    expect(serversToRun({ ...o, status }, claims)).toBe(2);
+    claims.delete(1);
+    expect(serversToRun({ ...o, status }, claims)).toBe(1);
+    const led = leadership(observedFixture({ replicas: 0, status: { leadership: status.leadership } }));
+    expect(led.status?.leadership?.awaited).toBeUndefined();
   });
 });
 

@@ -1,5 +1,5 @@
 /** How many servers run now. Pure. */
-import { ordinalOf } from "../resources/names.ts";
+import { ordinalOf, serverName } from "../resources/names.ts";
 import type { ClaimView, Observed } from "./observed.ts";
 
 /** In these phases of an upgrade servers are replaced, and the primary hands over to a replica of the new version. */
@@ -19,7 +19,7 @@ type Claims = ReadonlyMap<number, Pick<ClaimView, "epoch" | "deleting" | "lost">
 
 /**
  * The primary is never among those that go, nor the one that a restore has filled: it hands over first. While nobody
- * knows who led, every server with data is asked.
+ * knows who led, every server with data is asked; when the primary is lost, those that are awaited.
  */
 export function serversToRun(
   o: Pick<Observed, "spec" | "status" | "database">,
@@ -29,13 +29,13 @@ export function serversToRun(
   if (isFilling(o)) return 0;
   const restored = restore?.phase === "Starting" ? restore.server : undefined;
   const names = [primary, promotion?.server, restored].filter((name) => name !== undefined);
-  const filled =
-    leadership || promotion
-      ? []
-      : [...claims].filter(([, { epoch = 0, deleting, lost }]) => epoch > 0 && !deleting && !lost);
+  const asked = [...claims].filter(([ordinal, { epoch = 0, deleting, lost }]) => {
+    const isAwaited = leadership ? leadership.awaited?.includes(serverName(o.database, ordinal)) : epoch > 0;
+    return isAwaited && !deleting && !lost;
+  });
   const ordinals = [
     ...names.map((name) => ordinalOf(o.database, name) ?? -1),
-    ...filled.map(([ordinal]) => ordinal),
+    ...asked.map(([ordinal]) => ordinal),
   ];
   return Math.max(1 + replicasToRun(o), ...ordinals.map((ordinal) => ordinal + 1));
 }

@@ -478,4 +478,52 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "the store does not answer when a database is made again from its snapshot: the restore was given up": {
+    beginning: "a replica",
+    seed: 750003639,
+    steps: [
+      {
+        atMs: 32000,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Snapshot" },
+      },
+      { atMs: 38500, do: "backup: the store does not answer", forMs: 9000 },
+    ],
+  },
+  "the claim is deleted that a restore has just filled: the pod of the restore kept it for ever": {
+    beginning: "no replicas",
+    seed: 700003361,
+    steps: [
+      {
+        atMs: 2700,
+        do: "line: a pod from everyone",
+        forMs: 108300,
+        with: { which: 0.053, how: "refused" },
+      },
+      {
+        atMs: 27800,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+      { atMs: 37800, do: "line: a pod from everyone", forMs: 9300, with: { which: 0.934, how: "dropped" } },
+      { atMs: 48000, do: "volume: destroyed", with: { which: 0.655, how: "claim deleted" } },
+    ],
+  },
+  "the primary is damaged while the only replica is scaled away: nobody could be asked": {
+    beginning: "a replica, with a given password",
+    seed: 700003923,
+    steps: [
+      { atMs: 18100, do: "edit: replicas", with: { replicas: 0 } },
+      { atMs: 18100, do: "volume: destroyed", with: { which: 0.458, how: "corrupt" } },
+    ],
+  },
+  "the target of a handover is damaged, and the primary stops: it was awaited for ever": {
+    beginning: "two replicas, each must acknowledge",
+    seed: 750002451,
+    steps: [
+      { atMs: 0, do: "API: writes fail", with: { how: "refused", times: 1 } },
+      { atMs: 0, do: "pod: deleted", with: { which: 0.105, force: false } },
+      { atMs: 300, do: "volume: destroyed", with: { which: 0.473, how: "corrupt" } },
+    ],
+  },
 };
