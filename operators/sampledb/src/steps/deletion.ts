@@ -9,6 +9,7 @@ import { type Dial, guardSetting, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
 import { claimView, jobView, nodeView, tlsSecretOf } from "../observe/views.ts";
+import { backupsClaim } from "../resources/claims.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, objectNames, ownId } from "../resources/names.ts";
 import { decoded } from "../resources/secrets.ts";
@@ -171,6 +172,9 @@ async function finalSnapshot(
     return "taken";
   }
   if (cold?.status?.phase === "Failed") return { impossible: cold.status.failure?.message ?? "it failed" };
+  // Someone may delete it meanwhile, and the pod that takes the snapshot would wait for it.
+  if (db.spec.backup.store === undefined)
+    await ctx.own.backupsClaim.apply(backupsClaim(databaseName(db), db.spec));
   if (cold)
     return waiting(reasons.finalSnapshot, `${cold.metadata.name} reads the volume`, { recheckMs: 5_000 });
   if (hot?.status?.phase !== "Failed") {

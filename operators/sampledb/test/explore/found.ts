@@ -526,4 +526,16 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 300, do: "volume: destroyed", with: { which: 0.473, how: "corrupt" } },
     ],
   },
+  "the claim of the store is deleted while the last snapshot is taken: nobody made it again": {
+    beginning: "no replicas",
+    seed: 700003361,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+      { atMs: 2000, do: "volume: destroyed", with: { which: 0.655, how: "claim deleted" } },
+    ],
+  },
 };
