@@ -362,6 +362,28 @@ describe("a restore that nobody remembers is completed before anything else uses
   });
 });
 
+test.each([
+  ["8.0", "7.0"],
+  ["7.0", "8.0"],
+])("a new database whose image %s is missing starts with %s instead", { timeout: 120_000 }, async (a, b) => {
+  const { trace } = await scenario("no replicas", [
+    [
+      0,
+      async (world) => {
+        allowLoss(world);
+        world.simulation.kubelet.missingImages.add(`redis:${a}`);
+        await world.client.kind(SampleDB).delete(ref);
+        while (world.primary) await world.advance(1_000);
+        const spec = { version: a, replicas: 0, onDelete: "Delete" } as never;
+        await world.client.kind(SampleDB).create(SampleDB.object({ metadata: ref, spec }));
+      },
+    ],
+    [30_000, async (world) => await change(world, { version: b })],
+    [60_000, (world) => expect(databaseIn(world)?.status?.version).toBe(`${b}.1`)],
+  ]);
+  expect(trace.some(({ text }) => text.includes("Upgrading"))).toBe(false);
+});
+
 describe("what exploring once found", { timeout: 120_000 }, () => {
   test.each(Object.entries(found))("%s", async (_name, plan) => {
     await replay(subject, plan, { beginnings });

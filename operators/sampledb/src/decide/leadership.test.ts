@@ -24,6 +24,16 @@ const stopped: Partial<Server> = {
   answer: { state: "refused", message: "" },
 };
 
+test("a database runs the version that its first primary has, whatever the spec says by then", () => {
+  const promotion = { server: "db-0", runId: "run-0", podUid: "", claimUid: "", epoch: 1, why: "", loss: "" };
+  const none = { primary: undefined, leadership: undefined, imageVersion: "8.0" };
+  const o = observedFixture({ replicas: 0, status: { ...none, epoch: undefined, promotion } });
+  const claim = { ...(o.servers[0]?.claim as ClaimView), epoch: undefined };
+  const servers = o.servers.map((server) => ({ ...server, claim }));
+  expect(leadership({ ...o, servers }).status?.imageVersion).toBe("7.0");
+  expect(leadership(o).status).not.toHaveProperty("imageVersion");
+});
+
 test("a database that is well gets no action and no notReady", () => {
   const plan = decide(observedFixture());
   expect(plan.actions).toEqual([]);

@@ -1,5 +1,6 @@
 /** Who the primary is. Redis elects nobody, so this does. Pure. */
 import { reasons } from "../api/conditions.ts";
+import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
 import { choose, firstChoice, laterPrimary } from "./choose.ts";
@@ -59,10 +60,13 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
     };
   }
   const from = o.status.primary ?? name;
+  const isFirst = o.status.epoch === undefined && !o.servers.some(({ claim }) => claim?.epoch);
   return {
     status: {
       primary: name,
       epoch,
+      // The spec may ask for another by now, and an upgrade leads there.
+      ...(isFirst && { imageVersion: minorOf(facts.version) }),
       leadership: {
         ...{ runId, podUid, claimUid, replicationId: facts.replicationId },
         ...{ guard: 0, promise: promised(o), followers: [] },

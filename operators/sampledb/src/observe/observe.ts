@@ -246,9 +246,16 @@ export function knownStatus(
     claims,
   );
   const filled = [...claims.values()].filter(({ epoch = 0, lost }) => epoch > 0 && !lost);
-  const imageVersion =
-    status.imageVersion ?? (filled.length > 0 ? newestVersion(db, ctx, filled) : undefined);
-  return imageVersion === undefined ? status : { ...status, imageVersion };
+  const { imageVersion = filled.length > 0 ? newestVersion(db, ctx, filled) : undefined, ...rest } = status;
+  return imageVersion === undefined || (filled.length === 0 && isNew(rest))
+    ? rest
+    : { ...rest, imageVersion };
+}
+
+/** There is no data yet, nor is any being put in place: a version that was a mistake is corrected like anything else. */
+function isNew({ epoch, promotion, restore, restores = [] }: Status): boolean {
+  const isFilled = restore !== undefined && restore.phase !== "Stopping" && restore.phase !== "Failed";
+  return epoch === undefined && !promotion && !isFilled && restores.length === 0;
 }
 
 /** The newest version that data is of, or that servers run or are to run: no older one reads it. */
