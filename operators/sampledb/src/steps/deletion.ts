@@ -4,6 +4,7 @@ import { done, type Outcome, waiting } from "keelson";
 import { Namespace, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
+import { claimToRead, leaderToCopy } from "../decide/last-copy.ts";
 import { closedGuard } from "../decide/upgrade.ts";
 import { type Dial, guardSetting, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
@@ -201,13 +202,12 @@ async function coldSnapshot(db: SampleDBObject, ctx: SampleDBContext, id: string
     return { impossible: `${left.join(", ")} does not stop, so its volume cannot be read` };
   }
   const database = databaseName(db);
-  const claims = [...ctx.own.claims.entries()]
-    .map(([key, claim]) => ({ name: claimName(database, Number(key)), ...claimView(claim) }))
-    .filter(({ deleting, lost, bound }) => !deleting && !lost && bound);
-  const [best] = claims.sort(
-    (a, b) => (b.primaryEpoch ?? 0) - (a.primaryEpoch ?? 0) || (b.epoch ?? 0) - (a.epoch ?? 0),
-  );
-  if (!best?.epoch) return { impossible: "no volume with data is there to be read" };
+  const claims = [...ctx.own.claims.entries()].map(([key, claim]) => ({
+    name: claimName(database, Number(key)),
+    ...claimView(claim),
+  }));
+  const best = claimToRead(db.status ?? {}, claims);
+  if (!best) return { impossible: "no volume with data is there to be read" };
   const ordered = await order(
     ctx,
     `final-cold-${id}`,
@@ -238,15 +238,16 @@ async function quiesce(db: SampleDBObject, ctx: SampleDBContext, options: Finali
   const database = databaseName(db);
   if (ctx.own.writes.get()) await ctx.own.writes.apply(writesService(database, false));
   await using answers = await askAll(db, ctx, options);
-  for (const [name, answer] of answers.byServer) {
-    if (answer.state !== "facts" || answer.facts.role !== "primary" || name !== db.status?.primary) continue;
-    const redis = answers.redis(name);
-    await redis?.pauseWrites(pauseMs);
-    // For good: what is written after the copy would be lost with the volumes.
-    await redis?.set(new Map([[guardSetting, String(closedGuard)]]));
-    return true;
-  }
-  return false;
+  const servers = [...answers.byServer].flatMap(([name, answer]) =>
+    answer.state === "facts" ? [{ name, facts: answer.facts }] : [],
+  );
+  const leader = leaderToCopy(db.status ?? {}, servers);
+  if (leader === undefined) return false;
+  const redis = answers.redis(leader);
+  await redis?.pauseWrites(pauseMs);
+  // For good: what is written after the copy would be lost with the volumes.
+  await redis?.set(new Map([[guardSetting, String(closedGuard)]]));
+  return true;
 }
 
 async function askAll(
