@@ -68,7 +68,7 @@ export function claimView({ metadata, spec, status }: ObjectOf<typeof Persistent
     lost: status?.phase === "Lost",
     volume: spec?.volumeName || undefined,
     requested: String(spec?.resources?.requests?.["storage"] ?? "0"),
-    epoch: number(notes[annotations.epoch]),
+    epoch: number(notes[annotations.epoch]) ?? epochWithoutNote(notes),
     primaryEpoch: number(notes[annotations.primaryEpoch]),
     databases: number(notes[annotations.databases]),
     restored: notes[annotations.restored],
@@ -76,6 +76,13 @@ export function claimView({ metadata, spec, status }: ObjectOf<typeof Persistent
     database: notes[annotations.database],
     needsRestart: status?.conditions?.some(({ type }) => type === "FileSystemResizePending") ?? false,
   };
+}
+
+/** Someone may have removed it. What is written on a claim beside it says that there is data, of some time. */
+function epochWithoutNote(notes: Readonly<Record<string, string>>): number | undefined {
+  const primaryEpoch = notes[annotations.primaryEpoch];
+  if (primaryEpoch !== undefined) return Number(primaryEpoch);
+  return notes[annotations.version] === undefined ? undefined : 1;
 }
 
 export function jobView(key: string, { metadata, status }: ObjectOf<typeof Job>): JobView {
