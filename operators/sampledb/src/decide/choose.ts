@@ -77,7 +77,9 @@ function allLost(o: Observed, all: readonly Candidate[]): Plan | undefined {
   if (words.length === 0 || words.includes(undefined)) return undefined;
   // Otherwise the volumes stay, and with them what cannot be read.
   const first = o.spec.onDelete === "Delete" ? "" : "set spec.onDelete to Delete, ";
-  const message = `no server has data that can be read (${words.join("; ")}); restore a backup with spec.restoreFrom, or ${first}delete the database and make it again`;
+  // A restore in place begins when an upgrade has ended, and this one cannot.
+  const restore = o.status.upgrade ? "" : "restore a backup with spec.restoreFrom, or ";
+  const message = `no server has data that can be read (${words.join("; ")}); ${restore}${first}delete the database and make it again`;
   return { notReady: waitingFor(reasons.dataLost, message, 5_000) };
 }
 

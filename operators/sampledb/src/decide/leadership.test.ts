@@ -223,6 +223,10 @@ describe("the choice after a primary that has stopped", () => {
     expect(lost.notReady).toMatchObject({ reason: reasons.dataLost });
     expect(lost.notReady?.message).toContain("restore a backup with spec.restoreFrom");
     expect(lost.notReady?.message).toContain("or set spec.onDelete to Delete, delete the database");
+    const upgrade = { from: "7.0", to: "8.0", id: "u", phase: "Replicas" as const, pointOfNoReturn: false };
+    const status = { upgrade: { ...upgrade, since: new Date(nowMs).toISOString() } };
+    const upgrading = leadership(observedFixture({ replicas: 0, servers: [stoppedPod], status }));
+    expect(upgrading.notReady?.message).not.toContain("restore a backup");
     const spec = { onDelete: "Delete" as const };
     const bare = leadership(observedFixture({ replicas: 0, servers: [stoppedPod], spec }));
     expect(bare.notReady?.message).toContain("or delete the database and make it again");

@@ -315,3 +315,14 @@ describe("what was restored and is lost before anybody led", () => {
     expect(restore(lost(gone, { epoch: undefined })).status).toBeUndefined();
   });
 });
+
+test("a backup that is gone by the time the servers have stopped is named", () => {
+  const status = { ...empty, restore: { id: "r1-0", wish: "r1", phase: "Filling" as const, server: "db-0" } };
+  const gone = {
+    id: "r1",
+    keys: undefined,
+    source: { problem: "there is no SampleDBBackup b", final: false },
+  };
+  const plan = restore(observedFixture({ spec, status, observed: { restore: gone } }));
+  expect(plan).toEqual({ notReady: expect.objectContaining({ message: "there is no SampleDBBackup b" }) });
+});

@@ -38,17 +38,7 @@ function next(o: Observed): Plan {
   if (!under) {
     const before = repeated(o, wish.id);
     if (before) return before;
-    if ("problem" in source) {
-      const { problem: message, final } = source;
-      return {
-        notReady: {
-          state: final ? "failed" : "waiting",
-          reason: reasons.restoreFailed,
-          message,
-          recheckMs: 5_000,
-        },
-      };
-    }
+    if ("problem" in source) return unavailable(source);
     // It ends first, and says what it waits for.
     if (status.upgrade) return {};
     const server = toFill(o);
@@ -82,6 +72,17 @@ function next(o: Observed): Plan {
     case "Done":
       return {};
   }
+}
+
+function unavailable({
+  problem: message,
+  final,
+}: {
+  readonly problem: string;
+  readonly final: boolean;
+}): Plan {
+  const state = final ? "failed" : "waiting";
+  return { notReady: { state, reason: reasons.restoreFailed, message, recheckMs: 5_000 } };
 }
 
 /** The one with the newest data, which is set aside on its volume: the others copy it afterwards, and lose their own. */
@@ -179,7 +180,9 @@ function filling(o: Observed, under: Under): Plan {
   if (!job) {
     const other = o.jobs.find(({ key, state }) => key.startsWith(restoreKey("")) && state === "running");
     if (other) return { notReady: waitingFor(reasons.restoring, `${other.message} first`, 2_000) };
-    if (!wish || "problem" in wish.source) return { notReady };
+    if (!wish) return { notReady };
+    // It was there when the servers stopped.
+    if ("problem" in wish.source) return unavailable(wish.source);
     return {
       actions: [{ do: "startRestore", id: under.id, server: under.server, from: wish.source }],
       notReady,
