@@ -29,8 +29,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "voters go on receiving",
     file: "src/agent/keeper.ts",
-    from: "return vote !== undefined && (!this.#readSinceVote || this.stored?.version === vote.version);",
-    to: "return vote === undefined && this.#readSinceVote && false;",
+    from: "if (vote === undefined) return false;",
+    to: "if (vote === undefined || !this.#isVain) return false;",
   },
   {
     name: "a promise is dropped before the new one holds",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
     from: "if (String(this.#version) !== version) throw",
     to: "if (String(this.#version) === version + 1) throw",
     durability: "async",
-    seed: 51,
+    seed: 6,
   },
   {
     name: "a Lease that is older than what the volume knows is believed",

@@ -11,6 +11,11 @@ test.each(Array.from({ length: 12 }, (_, seed) => seed + 1))(
   },
 );
 
+test("a primary that was ready for an election does not begin another timeline in its epoch (90161)", async () => {
+  const { violations } = await explore({ seed: 90_161 });
+  expect(violations).toEqual([]);
+});
+
 test("a primary whose Lease is lost while its server starts does not serve (80053)", async () => {
   const { violations } = await explore({ seed: 80_053 });
   expect(violations).toEqual([]);

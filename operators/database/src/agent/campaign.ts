@@ -3,6 +3,7 @@ import { parseLsn } from "../ha/lsn.ts";
 import { compareData, elect, type Quorum, type Vote } from "../ha/quorum.ts";
 import { knowsMore, type LeaseRecord, type Published } from "../ha/state.ts";
 import { targetQuorum } from "../ha/sync.ts";
+import { collect } from "./asking.ts";
 import type { Keeper } from "./keeper.ts";
 import { othersIn } from "./others.ts";
 import type { Clock, Engine, Peers } from "./ports.ts";
@@ -14,9 +15,6 @@ export interface CampaignOptions {
   readonly keeper: Keeper;
   readonly clock: Clock;
 }
-
-/** How long those are waited for whose answer is not needed: one of them may have more. */
-const patienceMs = 250;
 
 export class Campaign {
   readonly #options: CampaignOptions;
@@ -54,7 +52,8 @@ export class Campaign {
       return;
     }
     const names = othersIn(record, this.#me).filter((name) => lease !== "dead" || name !== record.holder);
-    const seen = await this.#collect(
+    const seen = await collect(
+      this.#options.clock,
       names.map((name) => peers.status(name)),
       (statuses) => this.#isElectable(record, [vote, ...statuses.map(({ vote }) => vote)]),
     );
@@ -64,7 +63,7 @@ export class Campaign {
       return;
     }
     if (!this.#wins(record, [vote, ...seen.flatMap(({ vote }) => vote ?? [])])) return;
-    const own = await keeper.vote({ epoch: record.epoch, version });
+    const own = await keeper.vote({ candidate: this.#me, epoch: record.epoch, version });
     if (own !== true) {
       this.reason = own;
       return;
@@ -73,7 +72,8 @@ export class Campaign {
     try {
       const mine = await this.candidacy;
       const isOver = () => keeper.stored?.version !== version;
-      const answers = await this.#collect(
+      const answers = await collect(
+        this.#options.clock,
         names.map(async (name) => {
           const answer = await peers.vote(name, { candidate: this.#me, epoch: record.epoch, version });
           // Perhaps somebody else has won, and waits for us to follow: who is silent need not be waited for then.
@@ -111,32 +111,6 @@ export class Campaign {
     const accepts = record.policy.durability === "async" || isApproved(record, this.#me);
     if (accepts && given.length >= record.policy.instances.length - 1) return true;
     return "winner" in elect({ quorums, systemId, votes: given });
-  }
-
-  /** The answers that came, until all did, or until those that came are enough and the others had a fair chance. */
-  async #collect<T>(
-    questions: readonly Promise<T>[],
-    isEnough: (answers: readonly T[]) => boolean,
-  ): Promise<T[]> {
-    const answers: T[] = [];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let open = questions.length;
-    const look = () => {
-      if (open === 0) resolve();
-      else if (isEnough(answers)) this.#options.clock.timer(patienceMs, resolve);
-    };
-    for (const question of questions) {
-      question
-        .then((answer) => answers.push(answer))
-        .catch(() => undefined)
-        .finally(() => {
-          open--;
-          look();
-        });
-    }
-    look();
-    await promise;
-    return [...answers];
   }
 
   /** What the record says once we have taken over. */

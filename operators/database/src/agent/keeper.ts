@@ -1,5 +1,6 @@
 /** Holds the lease for its instance, watches it otherwise, and tells the guard how long PostgreSQL may go on. */
 import { type Identity, Observation } from "../ha/observation.ts";
+import { votesNeeded } from "../ha/quorum.ts";
 import {
   knowledgeOf,
   knowsMore,
@@ -9,6 +10,7 @@ import {
   type Timings,
 } from "../ha/state.ts";
 import type { LeaseView } from "../ha/step.ts";
+import { collect } from "./asking.ts";
 import { othersIn } from "./others.ts";
 import {
   type Claim,
@@ -21,6 +23,7 @@ import {
   type Memory,
   type Peers,
   type Remembered,
+  type VoteRequest,
 } from "./ports.ts";
 
 export interface KeeperOptions {
@@ -54,6 +57,8 @@ export class Keeper {
   /** The record was read after our vote was given, so what is stored is not older than it. */
   #readSinceVote = false;
   #votedAtMs = Number.NEGATIVE_INFINITY;
+  /** Those whom we voted for do not say that they have won. */
+  #isVain = false;
   /** We gave the lease away and do not know whether that happened: only a read can tell. */
   #isUncertain = false;
   /** What the end of the log was when PostgreSQL was asked last. */
@@ -102,10 +107,15 @@ export class Keeper {
     return this.#hold !== undefined && this.#now < this.#hold.deadlineMs;
   }
 
-  /** A vote binds until the record is seen to have changed since. */
+  /** A vote binds until the record is seen to have changed since, and that not to one of before somebody won with it. */
   get isFrozen(): boolean {
     const { vote } = this.#remembered;
-    return vote !== undefined && (!this.#readSinceVote || this.stored?.version === vote.version);
+    if (vote === undefined) return false;
+    return !this.#hasChangedSince(vote) || (this.stored?.record.epoch === vote.epoch && !this.#isVain);
+  }
+
+  #hasChangedSince(vote: { readonly version: string }): boolean {
+    return this.#readSinceVote && this.stored?.version !== vote.version;
   }
 
   /** See {@link Observation.isHolderGone}. */
@@ -131,8 +141,51 @@ export class Keeper {
     }
     this.#complaint = "";
     const stored = this.stored;
-    if (stored && !this.#hold && this.#isMine(stored)) await this.update((published) => published);
+    if (stored && !this.#hold && this.#isMine(stored)) await this.#resume(stored.record);
+    await this.#reconsiderVote();
     await this.remember();
+  }
+
+  /** What an earlier process held, or what was given to us. If the Lease went back in time, that may have been long ago. */
+  async #resume(record: LeaseRecord): Promise<void> {
+    const { name } = this.#options.me;
+    const isEnough = (heard: readonly string[]) =>
+      record.published.quorums.every(
+        (quorum) =>
+          quorum.members.filter((each) => each === name || heard.includes(each)).length >=
+          votesNeeded(quorum),
+      );
+    // Who is silent is not waited for: without those who voted no commit is acknowledged, and they ask too.
+    const better = await this.#better(othersIn(record, name), record, isEnough);
+    if (better === undefined) await this.update((published) => published);
+    else this.#options.log.warn("it does not go on as primary", { reason: `${better} knows more` });
+  }
+
+  /** In the epoch out of which we voted the record may be that of before somebody won. That one can tell. */
+  async #reconsiderVote(): Promise<void> {
+    const { stored } = this;
+    const { vote } = this.#remembered;
+    if (!vote || !stored || !this.#hasChangedSince(vote) || stored.record.epoch !== vote.epoch) return;
+    const candidates = (vote.candidates ?? []).filter((name) => name !== this.#options.me.name);
+    const better = await this.#better(candidates, stored.record, () => false);
+    if (better !== undefined || this.#remembered.vote !== vote) return;
+    this.#isVain = true;
+    this.#note();
+  }
+
+  /** Who of these says that it knows more than the record. */
+  async #better(
+    names: readonly string[],
+    record: LeaseRecord,
+    isEnough: (heard: readonly string[]) => boolean,
+  ): Promise<string | undefined> {
+    const { peers, clock } = this.#options;
+    const statuses = await collect(
+      clock,
+      names.map(async (name) => await peers.status(name)),
+      (heard) => isEnough(heard.map(({ name }) => name)),
+    );
+    return statuses.find((status) => knowsMore(status, record))?.name;
   }
 
   /** Once for each reason, however long it lasts. */
@@ -233,7 +286,7 @@ export class Keeper {
   }
 
   /** A candidate asks us to receive nothing more. True once that promise is on disk. */
-  async vote(request: { readonly epoch: number; readonly version: string }): Promise<true | string> {
+  async vote(request: VoteRequest): Promise<true | string> {
     const isRead = await this.look().then(
       () => true,
       () => false,
@@ -241,17 +294,19 @@ export class Keeper {
     const refusal = this.#refusal(request, isRead);
     if (refusal !== undefined) return refusal;
     // Between this check and the promise nothing else runs: no holder is promised anything in between.
-    this.#remembered = { ...this.#remembered, vote: { epoch: request.epoch, version: request.version } };
+    const { epoch, version, candidate } = request;
+    const { vote } = this.#remembered;
+    const before = (vote?.epoch === epoch && vote.candidates) || [];
+    const candidates = [...new Set([...before, candidate])];
+    this.#remembered = { ...this.#remembered, vote: { epoch, version, candidates } };
+    this.#isVain = false;
     this.#readSinceVote = false;
     this.#votedAtMs = this.#now;
     await this.remember();
     return true;
   }
 
-  #refusal(
-    { epoch, version }: { readonly epoch: number; readonly version: string },
-    isRead: boolean,
-  ): string | undefined {
+  #refusal({ epoch, version }: VoteRequest, isRead: boolean): string | undefined {
     if (this.isHolding) return "it holds the lease";
     if (this.#observation.isPromised(this.#now)) return "it has promised the primary to leave it alone";
     const stored = this.stored;

@@ -96,8 +96,12 @@ export interface Memory {
 export interface Remembered {
   /** The newest record that was read: for when the API server is gone after a restart, and for when the Lease is lost. */
   readonly stored?: StoredRecord;
-  /** A vote of which nothing has come yet. */
-  readonly vote?: { readonly epoch: number; readonly version: string };
+  /** A vote of which nothing has come yet, and all who got it. Those of older releases do not say who. */
+  readonly vote?: {
+    readonly epoch: number;
+    readonly version: string;
+    readonly candidates?: readonly string[];
+  };
 }
 
 export interface Replication {

@@ -147,7 +147,12 @@ test.each<[string, Partial<StepView>, object]>([
     },
     { step: "startPrimary" },
   ],
-  ["the holder promotes a standby", { holding: true }, { step: "promote" }],
+  ["the holder promotes a standby", { holding: true, record: { ...record, epoch: 3 } }, { step: "promote" }],
+  [
+    "but not in an epoch in which it was primary before: that would be another timeline of the same epoch",
+    { holding: true },
+    { step: "giveUp" },
+  ],
   ["the holder serves", { holding: true, local: { ...standby, inRecovery: false } }, { step: "serve" }],
   [
     "a holder that lost its data gives up",

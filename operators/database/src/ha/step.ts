@@ -141,7 +141,7 @@ function mismatch({ data, major }: Local): string | undefined {
   return `its data is of PostgreSQL ${data.major}, and its programs are of ${major}`;
 }
 
-function asHolder({ local }: StepView, { published, policy }: LeaseRecord): Step {
+function asHolder({ local }: StepView, { published, policy, epoch }: LeaseRecord): Step {
   if (!local.data) {
     if (published.systemId === undefined && policy.initialInstance === local.name)
       return { step: "initialise" };
@@ -157,7 +157,11 @@ function asHolder({ local }: StepView, { published, policy }: LeaseRecord): Step
       ? { step: "startPrimary" }
       : { step: "startStandby", upstream: undefined };
   }
-  return local.inRecovery ? { step: "promote" } : { step: "serve" };
+  if (!local.inRecovery) return { step: "serve" };
+  // It was over, and this instance ready for an election: another timeline in the same epoch could not be told from its first.
+  return published.servingEpoch === epoch
+    ? { step: "giveUp", reason: "its time as primary is over" }
+    : { step: "promote" };
 }
 
 /** Data that is made again half-way is worse than data that is old. */

@@ -76,7 +76,8 @@ export class SimInstance implements SimulatedProcess, ServerPod {
   backup: string | undefined;
   #held: (() => void)[] = [];
   #deadlineMs = 0;
-  #wasReady = false;
+  /** What `/readyz` said when it was last asked. */
+  #isReady = false;
 
   constructor(app: SimPostgres, start: ContainerStart) {
     this.#app = app;
@@ -152,17 +153,19 @@ export class SimInstance implements SimulatedProcess, ServerPod {
     void work();
   }
 
+  /** The kubelet looks a moment after it is told: what it sees then is what was told, or it would not be told when that changes. */
   #look(): void {
-    if (this.ready === this.#wasReady) return;
-    this.#wasReady = this.ready;
+    const { serving, role, receiving } = this.agent.status();
+    const isReady = serving && (role === "primary" || receiving);
+    if (isReady === this.#isReady) return;
+    this.#isReady = isReady;
     this.#start.changed();
   }
 
   // -------------------------------------------------------------------------------------- as the kubelet sees it
 
   get ready(): boolean {
-    const { serving, role, receiving } = this.agent.status();
-    return this.ended === undefined && !this.isFrozen && serving && (role === "primary" || receiving);
+    return this.ended === undefined && !this.isFrozen && this.#isReady;
   }
 
   get isUpgradeBroken(): boolean {
