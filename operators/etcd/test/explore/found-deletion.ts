@@ -219,4 +219,16 @@ export const foundDeletion: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "a cluster is made again before anybody saw that its members agreed on a new minor": {
+    beginning: "two members",
+    seed: 810002218,
+    steps: [
+      { atMs: 15900, do: "edit: version", with: { version: "3.7.3" } },
+      {
+        atMs: 34400,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: false },
+      },
+    ],
+  },
 };
