@@ -185,7 +185,20 @@ export function isInconsistent(o: Observed, member: ObservedMember): boolean {
 }
 
 /** What hashes are compared for, as the comparison's purpose begins. */
-export const purposes = { corrupt: "corrupt/", inconsistent: "inconsistent/" } as const;
+export const purposes = { corrupt: "corrupt/", inconsistent: "inconsistent/", rollout: "rollout/" } as const;
+
+/**
+ * What hashes of these members are compared for. One that could not be asked may decide which data is that of the majority,
+ * so a comparison counts for these alone; by id, since another member may have the same name later.
+ */
+export function purposeOf(
+  kind: keyof typeof purposes,
+  about: string,
+  members: readonly ObservedMember[],
+): string {
+  const asked = members.map(({ record }) => record.id).sort();
+  return `${purposes[kind]}${about}/${asked.join(",")}`;
+}
 
 /** The last comparison, as long as what it was made for lasts: it says nothing about the next time. */
 export function comparisonNow(o: Observed): Observed["status"]["comparison"] {

@@ -8,7 +8,7 @@ import {
   isHealthy,
   isInconsistent,
   isLeader,
-  purposes,
+  purposeOf,
   unchangedMs,
   voterCount,
   voters,
@@ -80,8 +80,9 @@ export function inconsistentMember(o: Observed): Decision | undefined {
   if (!member) return undefined;
   const { name } = member.record;
   const why = reasons.corrupt;
-  const members = voters(o).flatMap((other) => (other.status ? [other.record.name] : []));
-  const purpose = `${purposes.inconsistent}${name}/${members.length}`;
+  const asked = voters(o).filter(({ status }) => status !== undefined);
+  const members = asked.map(({ record }) => record.name);
+  const purpose = purposeOf("inconsistent", `${member.record.id}`, asked);
   const { comparison } = o.status;
   if (comparison?.purpose !== purpose) {
     const message = `${name} does not have the data of every other member; hashes are compared`;

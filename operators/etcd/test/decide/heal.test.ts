@@ -161,7 +161,7 @@ decisions("a member whose data or node is lost", lostMember, [
 const differs = crashed("a2 found data inconsistency with peers");
 const comparison = (change: Partial<NonNullable<Status["comparison"]>> = {}): Special => ({
   status: {
-    comparison: { purpose: "inconsistent/example-2/2", revision: "100", odd: [], agreed: true, ...change },
+    comparison: { purpose: "inconsistent/a2/a0,a1", revision: "100", odd: [], agreed: true, ...change },
   },
 });
 const inconsistent = (special?: Special) => cluster([voter(0), voter(1), voter(2, differs)], special);
@@ -178,13 +178,18 @@ decisions("a member whose data is not that of every other member", inconsistentM
     "the hashes of the others were not compared yet",
     inconsistent(),
     "compareHashes Corrupt: example-2 does not have the data of every other member; hashes are compared",
-    { purpose: "inconsistent/example-2/2", members: ["example-0", "example-1"] },
+    { purpose: "inconsistent/a2/a0,a1", members: ["example-0", "example-1"] },
   ],
   [
     "the others have the same data",
     inconsistent(comparison()),
     "record Corrupt: example-2 will leave: its data is not that of the majority",
     left,
+  ],
+  [
+    "they had the same data without one that has its name now",
+    inconsistent(comparison({ purpose: "inconsistent/b2/a0,a1" })),
+    "compareHashes Corrupt: example-2 does not have the data of every other member; hashes are compared",
   ],
   [
     "the others differ as well: it may be the one that is right",
@@ -195,7 +200,7 @@ decisions("a member whose data is not that of every other member", inconsistentM
     "a majority has the same data without it, and another one differs",
     cluster(
       [voter(0), voter(1), voter(2, differs), voter(3), voter(4)],
-      comparison({ purpose: "inconsistent/example-2/4", odd: ["example-4"] }),
+      comparison({ purpose: "inconsistent/a2/a0,a1,a3,a4", odd: ["example-4"] }),
     ),
     "record Corrupt: example-4 will leave: its data is not that of the majority",
   ],
