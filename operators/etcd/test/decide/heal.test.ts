@@ -3,6 +3,7 @@ import type { Status } from "../../src/api/cluster.ts";
 import { inconsistentMember, lostMember, unhealthyVoters } from "../../src/decide/heal.ts";
 import { quorumLoss } from "../../src/decide/quorum-loss.ts";
 import {
+  alarm,
   claim,
   cluster,
   crashed,
@@ -38,6 +39,11 @@ const left = { status: { members: [{}, {}, { name: "example-2", phase: "Leaving"
 const runsFor = (seconds: number) => pod({ runningSinceMs: secondsAgo(seconds) });
 const emptyVolume = "could not retrieve cluster information from the given URLs";
 const corrupt = "panic: failed to open database";
+
+/** The key of the authority for peers is lost, and these have a certificate by it. */
+const withoutAuthority = (...holders: string[]): Special => ({
+  certificates: { peer: { trust: "old,next", phase: "Widening", expiresMs: 0, holders } },
+});
 
 decisions("a member whose data or node is lost", lostMember, [
   ["every member is well", three(), undefined],
@@ -150,6 +156,29 @@ decisions("a member whose data or node is lost", lostMember, [
     "another voter does not serve: what helps it comes first",
     cluster([voter(0), voter(1, down), voter(2, volumeDeleting)]),
     undefined,
+  ],
+  [
+    "another voter does not serve, and a member that joins waits for it",
+    cluster([voter(0), voter(1, down), voter(2, volumeDeleting), joining(3)], { spec: { size: 5 } }),
+    undefined,
+  ],
+  [
+    "data may be corrupt, and a member that joins waits for it",
+    cluster([voter(0), voter(1), voter(2, volumeDeleting), joining(3)], {
+      spec: { size: 5 },
+      alarms: [alarm("CORRUPT", 1)],
+    }),
+    "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
+  ],
+  [
+    "nobody can join, since the authority for peers was deleted: its certificate will serve another",
+    cluster([voter(0), voter(1, volumeDeleting)], withoutAuthority("example-0", "example-1")),
+    "record Healing: example-1 will leave: its volume is being deleted",
+  ],
+  [
+    "it is alone, and nobody can join, since the authority for peers was deleted",
+    cluster([voter(0, volumeDeleting)], withoutAuthority("example-0")),
+    "refuse Healing: example-0 cannot be replaced: its volume is being deleted, so its data goes with its pod, and the key of the authority for peers was deleted, so nobody can join before it restarts; take an EtcdBackup and make the cluster again with spec.restoreFrom",
   ],
   [
     "two of such members, and one of them ends",
