@@ -212,6 +212,29 @@ describe("a rollout", { timeout }, () => {
     ]);
   });
 
+  test("to a new minor goes on when the status is wiped: nobody restarts with what cannot read the data", async () => {
+    const before = "v3.6.16";
+    let restarted = 0;
+    const watch = (world: EtcdWorld) => {
+      const look = () => {
+        restarted += world.pods.filter(({ spec }) => spec.containers[0]?.image?.endsWith(before)).length;
+      };
+      world.stored.subscribe("pods", look);
+    };
+    await scenario("two members", [
+      [0, spec({ version: "3.7.3" })],
+      [16_700, watch],
+      [
+        16_700,
+        async (world) => {
+          const body = { status: { members: null, template: null, rollout: null, clusterId: null } } as never;
+          await world.client.kind(EtcdCluster).subresource("status").patch(ref, { type: "merge", body });
+        },
+      ],
+    ]);
+    expect(restarted).toBe(0);
+  });
+
   test("is completed when the spec is taken back too late", async () => {
     await scenario("three members of 3.5", [
       [0, spec({ version: "3.6.16" })],

@@ -1,5 +1,5 @@
 /** Members that do not run: what they need of the spec reaches them at once, with or without a quorum. */
-import { minorOf } from "@keelson/kit";
+import { compareVersions, minorOf } from "@keelson/kit";
 import { Quantity } from "keelson";
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
@@ -44,8 +44,8 @@ export function stuckMembers(o: Observed): Decision | undefined {
 }
 
 /**
- * Members that cannot read their data because it is of the next minor: all of them agreed on it, and nobody saw that before
- * the status was lost or they were to go back. So there is no way but the next minor, for all.
+ * Members that cannot read their data because it is of the next minor, or would not after a restart: all of them agreed on
+ * it, and nobody saw that before the status was lost or they were to go back. So there is no way but the next minor, for all.
  */
 export function newerData(o: Observed): Decision | undefined {
   const { template, rollout } = o.status;
@@ -53,8 +53,10 @@ export function newerData(o: Observed): Decision | undefined {
     (member) =>
       needsPod(o, member) && diagnosisOf(member) === "newer" && member.pod?.template === template?.hash,
   );
-  if (older.length === 0 || !template) return undefined;
+  if (!template) return undefined;
   const { version } = template.recipe;
+  const isAgreed = !rollout && compareVersions(o.clusterVersion ?? version, version) > 0;
+  if (older.length === 0 && !isAgreed) return undefined;
   const target = isNextMinor(rollout, version) ? rollout : nextTemplate(o, version);
   if (!target) return undefined;
   const { hash, recipe } = target;
@@ -67,7 +69,7 @@ export function newerData(o: Observed): Decision | undefined {
       ...(minorOf(version) === "3.4" ? { oldLog: { index: rollout?.index ?? "0" } } : {}),
     },
     reason: reasons.rolling,
-    message: `${namesOf(older)} has data of a newer etcd than ${version}`,
+    message: `${namesOf(isAgreed ? o.members : older)} has data of a newer etcd than ${version}`,
   };
 }
 

@@ -84,6 +84,17 @@ decisions("data of a newer minor than what runs", newerData, [
     { status: { template: { recipe: { version: "3.7.3" } }, members: all(newMinor.hash) } },
   ],
   [
+    "the members have agreed on it, and would not come back from a restart",
+    cluster([voter(0), voter(1)], { clusterVersion: "3.7.0" }),
+    told,
+    { status: { template: newMinor, members: all(newMinor.hash) } },
+  ],
+  [
+    "a rollout is about to end",
+    cluster([voter(0), voter(1)], { clusterVersion: "3.7.0", status: { rollout: newMinor } }),
+    undefined,
+  ],
+  [
     "there is no way back in a rollout",
     cluster([voter(0, newer), voter(1, newer)], {
       status: { rollout: { ...newMinor, rollback: "it failed", index: "900" } },
