@@ -109,7 +109,7 @@ export async function followAdvice(scene: Scene): Promise<string | undefined> {
     return `takes spec.storage.size back to ${size}`;
   }
   if (ready?.message.includes("take an EtcdBackup and make the cluster again")) {
-    const backup = { ...ref, name: "rescue" };
+    const backup = { ...ref, name: `rescue-${primary?.metadata.uid?.slice(0, 8)}` };
     const spec = { cluster: ref.name, store: { claim: { name: "vault" } }, verify: true };
     await scene.client.kind(EtcdBackup).create({ metadata: backup, spec } as never);
     await waitFor(
