@@ -3,6 +3,7 @@ import { Beginnings, explore, formatReport, replay } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
 import { found } from "./explore/found.ts";
 import { foundClaims } from "./explore/found-claims.ts";
+import { foundDeletion } from "./explore/found-deletion.ts";
 import { foundTrust } from "./explore/found-trust.ts";
 import { subject } from "./explore/index.ts";
 
@@ -15,7 +16,8 @@ test("the operator passes thirty generated scenarios", { timeout: 600_000 }, asy
 describe("what exploring once found", { timeout: 120_000 }, () => {
   const beginnings = new Beginnings(subject);
 
-  test.each(Object.entries({ ...found, ...foundClaims, ...foundTrust }))("%s", async (_name, plan) => {
+  const plans = { ...found, ...foundClaims, ...foundDeletion, ...foundTrust };
+  test.each(Object.entries(plans))("%s", async (_name, plan) => {
     await replay(subject, plan, { beginnings });
   });
 });

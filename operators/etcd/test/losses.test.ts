@@ -1,7 +1,8 @@
 /** Volumes and members that are lost while something else is under way. */
-import { PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { PersistentVolumeClaim, Pod, Secret } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { EtcdCluster, type EtcdClusterObject } from "../src/api/cluster.ts";
+import { authorityName } from "../src/resources/certificate-names.ts";
 import { condition, each, type Happening, healed, named, scenario, spec } from "./explore/scenario.ts";
 import { makeAgain } from "./explore/scene.ts";
 import { type EtcdWorld, ref } from "./explore/subject.ts";
@@ -85,6 +86,28 @@ describe("claims that are deleted while their pods run", { timeout }, () => {
         ],
         healed,
       );
+  });
+
+  test("and the cluster is deleted with a final backup: there are never less than two copies", async () => {
+    const copies = new Set<number>();
+    const store = (isDown: boolean) => (world: EtcdWorld) => {
+      world.application.tasks.storeDown = isDown;
+    };
+    await scenario(three, [
+      [0, spec({ deletion: { finalBackup: { claim: { name: "vault" } } } })],
+      [0, store(true)],
+      [0, deleteClaims],
+      [0, async (world) => void (await world.client.kind(EtcdCluster).delete(ref))],
+      ...Array.from(
+        { length: 90 },
+        (_, second): Happening => [
+          second * 1_000,
+          (world) => void copies.add(world.application.group.voters().length),
+        ],
+      ),
+      [90_000, store(false)],
+    ]);
+    expect(Math.min(...copies)).toBe(2);
   });
 
   test("and the cluster is deleted with its volumes: nothing is replaced", async () => {
@@ -189,6 +212,29 @@ describe("a rollout", { timeout }, () => {
     ]);
   });
 
+  test("to a new minor goes on when the status is wiped: nobody restarts with what cannot read the data", async () => {
+    const before = "v3.6.16";
+    let restarted = 0;
+    const watch = (world: EtcdWorld) => {
+      const look = () => {
+        restarted += world.pods.filter(({ spec }) => spec.containers[0]?.image?.endsWith(before)).length;
+      };
+      world.stored.subscribe("pods", look);
+    };
+    await scenario("two members", [
+      [0, spec({ version: "3.7.3" })],
+      [16_700, watch],
+      [
+        16_700,
+        async (world) => {
+          const body = { status: { members: null, template: null, rollout: null, clusterId: null } } as never;
+          await world.client.kind(EtcdCluster).subresource("status").patch(ref, { type: "merge", body });
+        },
+      ],
+    ]);
+    expect(restarted).toBe(0);
+  });
+
   test("is completed when the spec is taken back too late", async () => {
     await scenario("three members of 3.5", [
       [0, spec({ version: "3.6.16" })],
@@ -200,6 +246,63 @@ describe("a rollout", { timeout }, () => {
           expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "VersionRefused" });
           expect(statusOf(world)?.rollout).toBeUndefined();
         }),
+      ],
+    ]);
+  });
+});
+
+describe("the key of the authority for peers is deleted", { timeout }, () => {
+  const secured = "three members with TLS and a password";
+  const deleteAuthority = async (world: EtcdWorld) => {
+    await world.client.kind(Secret).delete(named(authorityName(ref.name, "peer")));
+  };
+  const claimUid = ({ stored }: EtcdWorld, name: string) =>
+    stored.get("persistentvolumeclaims", name, namespace)?.metadata.uid;
+
+  test("and a majority is lost: no member starts from a volume that the recovery has set aside", async () => {
+    const uids = new Map<string, string | undefined>();
+    const corrupt = (name: string) => (world: EtcdWorld) => {
+      uids.set(name, claimUid(world, name));
+      const volume = world.simulation.volumes.of(namespace, name);
+      if (volume) volume.corrupt = true;
+      world.simulation.kubelet.crash(name);
+      world.notes.set("mayHaveLost", true);
+    };
+    await scenario(secured, [
+      [0, spec({ recovery: { quorumLoss: "Automatic" } })],
+      [0, deleteAuthority],
+      [0, corrupt("example-0")],
+      [0, corrupt("example-1")],
+      [
+        300_000,
+        condition((world) => {
+          expect(world.condition("Ready")?.status).toBe("True");
+          for (const [name, uid] of uids) expect(claimUid(world, name)).toBe(uid);
+          expect(world.pods.map(({ metadata }) => metadata.name).sort()).toEqual([
+            "example-2",
+            "example-3",
+            "example-4",
+          ]);
+        }),
+      ],
+    ]);
+  });
+
+  test("and the claim of the only member: it says so, and a backup of it is restored", async () => {
+    await scenario(secured, [
+      [0, spec({ size: 1 })],
+      [
+        60_000,
+        each((name) => async (world) => {
+          await world.client.kind(PersistentVolumeClaim).delete(named(name));
+        }),
+      ],
+      [60_000, deleteAuthority],
+      [
+        90_000,
+        condition((world) =>
+          expect(world.condition("Ready")?.message).toMatch(/cannot be replaced.*EtcdBackup/),
+        ),
       ],
     ]);
   });

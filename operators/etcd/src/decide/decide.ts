@@ -27,7 +27,7 @@ import { quorumLoss, recovering } from "./quorum-loss.ts";
 import { rollback, rollbackWithoutQuorum } from "./rollback.ts";
 import { desiredTemplate, finishedTrials, rollout } from "./rollout.ts";
 import { missingMember, scale } from "./scale.ts";
-import { growth, stuckMembers, stuckPods, stuckVolume } from "./stuck.ts";
+import { growth, newerData, stuckMembers, stuckPods, stuckVolume } from "./stuck.ts";
 import { unknownVoters } from "./unknown.ts";
 import { corruption, defragmentation, noSpace, volumes } from "./upkeep.ts";
 
@@ -45,6 +45,7 @@ const policies: readonly Policy[] = [
   untemplated,
   hibernation,
   // The spec reaches a member that cannot run, the survivor of a recovery as well.
+  newerData,
   stuckMembers,
   stuckPods,
   stuckVolume,
@@ -155,9 +156,14 @@ function untemplated(o: Observed): Decision | undefined {
   };
 }
 
-/** The lowest version that runs or has run on the volumes: from there the way to the spec is a rollout, one minor at a time. */
+/**
+ * The lowest version that runs or has run on the volumes: from there the way to the spec is a rollout, one minor at a time.
+ * Not one from before the minor that the members have agreed on: a claim learns of a version when its member answers.
+ */
 function versionOf(o: Observed): string {
-  const known = o.members.flatMap(({ status, claim }) => status?.version ?? claim?.etcdVersion ?? []);
+  const known = o.members
+    .flatMap(({ status, claim }) => status?.version ?? claim?.etcdVersion ?? [])
+    .filter((version) => compareVersions(version, o.clusterVersion ?? version) >= 0);
   return known.sort(compareVersions)[0] ?? o.spec.version;
 }
 

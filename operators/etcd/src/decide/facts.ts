@@ -124,16 +124,22 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   if (record.claimUid !== undefined && claim.uid !== record.claimUid)
     return "its volume was replaced by another";
   if (claim.lost) return "its volume is lost";
-  if (claim.deleting) return "its volume is being deleted";
   const diagnosis = diagnosisOf(member);
   if (diagnosis === "removed") return "etcd no longer counts it among its members";
   // A member that reached nobody at its first start said the same, and has data since: only the present container counts.
   if (diagnosis === "empty" && member.pod?.runningSinceMs === undefined && startedBefore(member))
     return "its volume is empty";
   // Under an untested template it may be the template that cannot read the data.
-  return diagnosis === "corrupt" && !hasOpened(o, member) && isTested(o, member)
-    ? "its data is corrupt"
-    : undefined;
+  if (diagnosis === "corrupt" && !hasOpened(o, member) && isTested(o, member)) return "its data is corrupt";
+  return claim.deleting ? goesWithPod : undefined;
+}
+
+const goesWithPod = "its volume is being deleted";
+
+/** Its data is there until its pod ends, and lost with it. */
+export function isDoomed(o: Observed, member: ObservedMember): boolean {
+  const { pod } = member;
+  return pod !== undefined && !pod.ended && !pod.deleting && dataLoss(o, member) === goesWithPod;
 }
 
 /** etcd that cannot use its data ends long before that. One that crashes again and again does not come and go by it. */
@@ -185,7 +191,20 @@ export function isInconsistent(o: Observed, member: ObservedMember): boolean {
 }
 
 /** What hashes are compared for, as the comparison's purpose begins. */
-export const purposes = { corrupt: "corrupt/", inconsistent: "inconsistent/" } as const;
+export const purposes = { corrupt: "corrupt/", inconsistent: "inconsistent/", rollout: "rollout/" } as const;
+
+/**
+ * What hashes of these members are compared for. One that could not be asked may decide which data is that of the majority,
+ * so a comparison counts for these alone; by id, since another member may have the same name later.
+ */
+export function purposeOf(
+  kind: keyof typeof purposes,
+  about: string,
+  members: readonly ObservedMember[],
+): string {
+  const asked = members.map(({ record }) => record.id).sort();
+  return `${purposes[kind]}${about}/${asked.join(",")}`;
+}
 
 /** The last comparison, as long as what it was made for lasts: it says nothing about the next time. */
 export function comparisonNow(o: Observed): Observed["status"]["comparison"] {

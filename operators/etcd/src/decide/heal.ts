@@ -8,14 +8,15 @@ import {
   isHealthy,
   isInconsistent,
   isLeader,
-  purposes,
+  purposeOf,
   unchangedMs,
   voterCount,
   voters,
 } from "./facts.ts";
 import { joinUpTo } from "./join.ts";
 import { leave } from "./leaving.ts";
-import { grow } from "./scale.ts";
+import { grow, newcomer } from "./scale.ts";
+import { corruption } from "./upkeep.ts";
 
 const reason = reasons.healing;
 
@@ -37,23 +38,33 @@ export function lostMember(o: Observed): Decision | undefined {
   );
   if (gone) return leave(o, gone.member, gone.why, reason);
   const serving = lost.find(({ member }) => isHealthy(member));
-  const addition = serving && addFirst(o);
-  if (addition) {
-    const { name } = serving.member.record;
-    const message = `${name} is replaced while it serves: ${serving.why}; ${addition.message}`;
-    return { ...addition, reason, message };
-  }
-  // Others do not serve. What helps them comes first: this member is not restarted before they do.
-  if (serving)
-    return canRemove(o, serving.member) ? leave(o, serving.member, serving.why, reason) : undefined;
+  if (serving) return replaceServing(o, serving.member, serving.why);
   const message = `${first.member.record.name} cannot be replaced now: ${first.why}, and without it the others would have no majority`;
   return { do: "wait", reason: reasons.unhealthy, message };
+}
+
+function replaceServing(o: Observed, member: ObservedMember, why: string): Decision | undefined {
+  const { name } = member.record;
+  // Nobody joins beside data that may be corrupt: whose it is comes first.
+  const corrupt = corruption(o);
+  if (corrupt) return corrupt;
+  const addition = addFirst(o);
+  const areOthersWell = voters(o).every(isHealthy);
+  if (addition && (addition.do !== "wait" || areOthersWell)) {
+    const message = `${name} is replaced while it serves: ${why}; ${addition.message}`;
+    return { ...addition, reason, message };
+  }
+  if (!addition && canRemove(o, member)) return leave(o, member, why, reason);
+  // What helps others that do not serve comes first: this member is not restarted before they do.
+  if (!areOthersWell) return undefined;
+  const message = `${name} cannot be replaced: ${why}, so its data goes with its pod, and the key of the authority for peers was deleted, so nobody can join before it restarts; take an EtcdBackup and make the cluster again with spec.restoreFrom`;
+  return { do: "refuse", reason, message };
 }
 
 /** A member that is to be there before one that serves is removed. The only member needs another, whatever the spec says. */
 function addFirst(o: Observed): Decision | undefined {
   const size = Math.max(o.spec.size, 2);
-  return joinUpTo(o, size) ?? (o.members.length < size ? grow(o, size) : undefined);
+  return joinUpTo(o, size) ?? (o.members.length < size && newcomer(o) ? grow(o, size) : undefined);
 }
 
 /** Why waiting for a member is pointless, as a sentence. */
@@ -80,8 +91,9 @@ export function inconsistentMember(o: Observed): Decision | undefined {
   if (!member) return undefined;
   const { name } = member.record;
   const why = reasons.corrupt;
-  const members = voters(o).flatMap((other) => (other.status ? [other.record.name] : []));
-  const purpose = `${purposes.inconsistent}${name}/${members.length}`;
+  const asked = voters(o).filter(({ status }) => status !== undefined);
+  const members = asked.map(({ record }) => record.name);
+  const purpose = purposeOf("inconsistent", `${member.record.id}`, asked);
   const { comparison } = o.status;
   if (comparison?.purpose !== purpose) {
     const message = `${name} does not have the data of every other member; hashes are compared`;

@@ -24,6 +24,11 @@ export function joinUpTo(o: Observed, size: number): Decision | undefined {
   return member.record.phase === "Joining" ? beforeEtcd(o, member) : asLearner(o, member);
 }
 
+/** Nobody joins beside voters that do not serve, or data that may be corrupt. */
+export function canJoin(o: Observed): boolean {
+  return voters(o).every(isHealthy) && o.alarms.every(({ type }) => type !== "CORRUPT");
+}
+
 function beforeEtcd(o: Observed, member: ObservedMember): Decision {
   const { record, claim } = member;
   const { name } = record;
@@ -33,8 +38,7 @@ function beforeEtcd(o: Observed, member: ObservedMember): Decision {
   const leader = leaderOf(o);
   if (!leader) return wait(`${name} waits for a leader`);
   if (!voters(o).every(isHealthy)) return wait(`${name} waits until every voter serves`);
-  if (o.alarms.some(({ type }) => type === "CORRUPT"))
-    return wait(`${name} waits: a member's data may be corrupt`);
+  if (!canJoin(o)) return wait(`${name} waits: a member's data may be corrupt`);
   return {
     do: "addLearner",
     member: name,

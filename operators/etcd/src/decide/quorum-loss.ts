@@ -4,7 +4,7 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, isReversible, mayVote, namesOf, obstacleOf, templateFor } from "./facts.ts";
+import { dataLoss, isDoomed, isReversible, mayVote, namesOf, obstacleOf, templateFor } from "./facts.ts";
 
 /** The revision of a survivor that does not answer. */
 const unknown = "unknown";
@@ -15,8 +15,11 @@ export function quorumLoss(o: Observed): Decision | undefined {
   const counted = o.members.filter((member) => mayVote(member) && !isLearner(member));
   const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
   const survivors = counted.filter((member) => !lost.includes(member));
+  // They can vote as long as their pods run, and are replaced when there is a quorum.
+  const doomed = lost.filter((member) => isDoomed(o, member));
   const strangers = o.unknownMembers.filter(({ learner }) => !learner);
-  if (survivors.length >= majority(counted.length + strangers.length)) return transient(survivors);
+  if (survivors.length + doomed.length >= majority(counted.length + strangers.length))
+    return transient([...survivors, ...doomed]);
   const losses = [
     ...lost.map((member) => `${member.record.name}: ${dataLoss(o, member)}`),
     ...strangers.map(
@@ -26,10 +29,13 @@ export function quorumLoss(o: Observed): Decision | undefined {
   ].join("; ");
   if (survivors.length === 0) {
     const learners = o.members.filter((member) => isLearner(member) && dataLoss(o, member) === undefined);
-    const left = learners.length === 0 ? "no data is left" : "no voter has its data";
-    // etcd cannot be forced to go on from a learner; what it has can only be saved by hand.
-    const copy = learners.length === 0 ? "" : `; the learner ${namesOf(learners)} may have a part of it`;
-    const message = `${left} (${losses || "no claim of a member is there"}); make a new cluster with spec.restoreFrom${copy}`;
+    const left = learners.length + doomed.length === 0 ? "no data is left" : "no voter keeps its data";
+    // etcd cannot be forced to go on from these; what they have can only be saved by hand.
+    const copies = [
+      ...(learners.length === 0 ? [] : [`; the learner ${namesOf(learners)} may have a part of it`]),
+      ...(doomed.length === 0 ? [] : [`; ${namesOf(doomed)} has it until its pod ends`]),
+    ].join("");
+    const message = `${left} (${losses || "no claim of a member is there"}); make a new cluster with spec.restoreFrom${copies}`;
     return { do: "refuse", reason: reasons.allDataLost, message };
   }
   return permanent(o, survivors, losses);

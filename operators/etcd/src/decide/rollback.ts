@@ -1,14 +1,16 @@
 /** A rollout that fails is rolled back, as long as that is possible. */
 
 import { minorOf } from "@keelson/kit";
-import type { Template } from "../api/cluster.ts";
+import type { Member, Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
 import { failureMessage } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRestart, dataLoss, isHealthy, isReversible, withMember } from "./facts.ts";
+import { canRestart, dataLoss, isHealthy, isReversible, mayServe, withMember } from "./facts.ts";
 import { failedRollout } from "./failed-rollout.ts";
+import { canJoin, joining } from "./join.ts";
 import { desiredTemplate } from "./rollout.ts";
+import { missingMember } from "./scale.ts";
 
 const reason = reasons.rollingBack;
 
@@ -74,7 +76,7 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
   if (isAgreed(o, rollout, template)) {
     return {
       do: "record",
-      status: { rollout: withoutRollback(rollout) },
+      status: { rollout: withoutRollback(rollout), members: o.members.map((each) => forNext(each, rollout)) },
       event: `there is no way back to etcd ${template.recipe.version}: the members have agreed on ${minorOf(rollout.recipe.version)}`,
       reason,
       message: `there is no way back to etcd ${template.recipe.version}`,
@@ -82,6 +84,9 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
   }
   const changed = o.members.filter(({ record }) => record.template === rollout.hash);
   const next = changed.find((member) => !isHealthy(member)) ?? changed[0];
+  // As in a rollout: with one of three gone, every restart of one that serves would cost the quorum.
+  const addition = next && mayServe(next) && canJoin(o) ? (joining(o) ?? missingMember(o)) : undefined;
+  if (addition) return { ...addition, reason };
   if (next && !canRestart(o, next)) {
     return {
       do: "wait",
@@ -105,6 +110,11 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
     reason,
     message: `every member is back at etcd ${template.recipe.version}`,
   };
+}
+
+/** One that has yet to join could not with an older minor than the others have agreed on. */
+function forNext({ record }: ObservedMember, { hash }: Rollout): Member {
+  return record.phase === "Joining" || record.phase === "Learner" ? { ...record, template: hash } : record;
 }
 
 function withoutRollback({ rollback: _, ...rest }: Rollout): Rollout {

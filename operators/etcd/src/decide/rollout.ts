@@ -8,7 +8,7 @@ import { nextVersion } from "../engine/version.ts";
 import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { isSettled, isStable, leaderOf, namesOf, unchangedMs, withMember } from "./facts.ts";
+import { isSettled, isStable, leaderOf, namesOf, purposeOf, unchangedMs, withMember } from "./facts.ts";
 import { failedRollout, failureOf } from "./failed-rollout.ts";
 
 const reason = reasons.rolling;
@@ -233,7 +233,7 @@ const compareAgainMs = 300_000;
 /** Nothing when all members have the same data since this many were updated. */
 function compared(o: Observed, hash: string, updated: number): Decision | undefined {
   const members = o.members.map(({ record }) => record.name).sort();
-  const purpose = `rollout/${hash}/${updated}/${members.join(",")}`;
+  const purpose = purposeOf("rollout", `${hash}/${updated}`, o.members);
   const { comparison } = o.status;
   if (comparison?.purpose !== purpose) {
     return { do: "compareHashes", purpose, members, reason, message: "the members' hashes are compared" };

@@ -46,12 +46,14 @@ export function grow(o: Observed, size: number): Decision {
 
 /**
  * Who can join: one with a new number. When the authority for peers was deleted, one that has left and whose certificate is
- * still there, since those who run would not trust a new one; undefined when there is none.
+ * still there, since those who run would not trust a new one; undefined when there is none. Its volume must have gone with
+ * it: what a recovery has set aside is kept, and no member starts from it.
  */
-function newcomer({ cluster, status, members, certificates: { peer } }: Observed) {
+export function newcomer({ cluster, status, members, spareClaims, certificates: { peer } }: Observed) {
   const { nextMember = 0 } = status;
   if (!peer?.holders) return { name: memberName(cluster, nextMember), nextMember: nextMember + 1 };
-  const name = peer.holders.find((each) => members.every(({ record }) => record.name !== each));
+  const taken = [...members.map(({ record }) => record.name), ...spareClaims];
+  const name = peer.holders.find((each) => !taken.includes(each));
   return name === undefined ? undefined : { name, nextMember };
 }
 

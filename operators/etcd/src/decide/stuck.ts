@@ -1,11 +1,13 @@
 /** Members that do not run: what they need of the spec reaches them at once, with or without a quorum. */
+import { compareVersions, minorOf } from "@keelson/kit";
 import { Quantity } from "keelson";
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
+import { ofNextMinor } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, namesOf, needsPod } from "./facts.ts";
+import { dataLoss, diagnosisOf, namesOf, needsPod } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
@@ -39,6 +41,47 @@ export function stuckMembers(o: Observed): Decision | undefined {
     reason: reasons.rolling,
     message: `${namesOf(stuck)} cannot run and follows the spec`,
   };
+}
+
+/**
+ * Members that cannot read their data because it is of the next minor, or would not after a restart: all of them agreed on
+ * it, and nobody saw that before the status was lost or they were to go back. So there is no way but the next minor, for all.
+ */
+export function newerData(o: Observed): Decision | undefined {
+  const { template, rollout } = o.status;
+  const older = o.members.filter(
+    (member) =>
+      needsPod(o, member) && diagnosisOf(member) === "newer" && member.pod?.template === template?.hash,
+  );
+  if (!template) return undefined;
+  const { version } = template.recipe;
+  const isAgreed = !rollout && compareVersions(o.clusterVersion ?? version, version) > 0;
+  if (older.length === 0 && !isAgreed) return undefined;
+  const target = isNextMinor(rollout, version) ? rollout : nextTemplate(o, version);
+  if (!target) return undefined;
+  const { hash, recipe } = target;
+  return {
+    do: "record",
+    status: {
+      template: { hash, recipe },
+      rollout: undefined,
+      members: o.members.map(({ record }) => ({ ...record, template: hash })),
+      ...(minorOf(version) === "3.4" ? { oldLog: { index: rollout?.index ?? "0" } } : {}),
+    },
+    reason: reasons.rolling,
+    message: `${namesOf(isAgreed ? o.members : older)} has data of a newer etcd than ${version}`,
+  };
+}
+
+type Rollout = NonNullable<Observed["status"]["rollout"]>;
+
+function isNextMinor(rollout: Rollout | undefined, version: string): rollout is Rollout {
+  return rollout !== undefined && minorOf(rollout.recipe.version) !== minorOf(version);
+}
+
+function nextTemplate(o: Observed, version: string): Template | undefined {
+  const next = ofNextMinor(version, o.spec.version);
+  return next === undefined ? undefined : templateOf(recipeOf(o, next));
 }
 
 /** A pod that cannot run and is not what its record asks for. */

@@ -4,7 +4,7 @@ import { reasons } from "../api/conditions.ts";
 import { hex } from "../engine/etcd.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { isSettled, isStable, lagOf, leaderOf, namesOf, purposes } from "./facts.ts";
+import { isSettled, isStable, lagOf, leaderOf, namesOf, purposeOf } from "./facts.ts";
 import { contactFor, leave } from "./leaving.ts";
 import { passLeadership, restart } from "./pods.ts";
 
@@ -18,12 +18,10 @@ export function corruption(o: Observed): Decision | undefined {
   if (raised.length === 0 || !o.list) return undefined;
   const reason = reasons.corrupt;
   const ids = raised.map(({ memberId }) => hex(memberId)).sort();
-  const members = o.members
-    .filter(({ status }) => status && !status.learner)
-    .map(({ record }) => record.name);
+  const asked = o.members.filter(({ status }) => status && !status.learner);
+  const members = asked.map(({ record }) => record.name);
   const { comparison } = o.status;
-  // How many were asked belongs to it: one that could not be asked may decide which data is that of the majority.
-  const purpose = `${purposes.corrupt}${ids.join(",")}/${members.length}`;
+  const purpose = purposeOf("corrupt", ids.join(","), asked);
   if (comparison?.purpose !== purpose) {
     return {
       do: "compareHashes",

@@ -5,9 +5,10 @@
  * - `corrupt`: it found data that it cannot use.
  * - `inconsistent`: it found data that at least one other member does not have; which of the two is wrong, it cannot know.
  * - `outdatedList`: the members changed between its addition and its first start.
+ * - `newer`: it found data of a newer minor than its own, which is fine and which it cannot use.
  * - `removed`: the others no longer count it; its data is there, and no start will ever bring it back.
  */
-export type Diagnosis = "empty" | "corrupt" | "inconsistent" | "outdatedList" | "removed";
+export type Diagnosis = "empty" | "corrupt" | "inconsistent" | "newer" | "outdatedList" | "removed";
 
 /**
  * Sentences of 3.4 to 3.7 and of their storage engine. A panic may leave only the end of its stack, so the places where
@@ -15,6 +16,8 @@ export type Diagnosis = "empty" | "corrupt" | "inconsistent" | "outdatedList" | 
  */
 const SENTENCES: readonly (readonly [RegExp, Diagnosis])[] = [
   [/the member has been permanently removed from the cluster/, "removed"],
+  [/invalid downgrade; server version is lower|[mM]ustDetectDowngrade\(?/, "newer"],
+  [/version \\?"3\.\d+\.0\\?" is not supported/, "newer"],
   [/could not retrieve cluster information from the given URLs/, "empty"],
   [/member count is unequal|unmatched member while checking PeerURLs/, "outdatedList"],
   [/crc mismatch|checksum error|"error":"proto: |max entry size limit exceeded/, "corrupt"],

@@ -40,6 +40,12 @@ export function nextVersion(from: string, target: string): Hop {
   return { to: wanted.minor === current.minor + 1 ? target : (STOPS[current.minor + 1] as string) };
 }
 
+/** A version of the next minor: the wanted one if it is of that minor; undefined when there is no such minor. */
+export function ofNextMinor(from: string, wanted: string): string | undefined {
+  const { minor } = parseVersion(from) ?? { minor: 0 };
+  return minorOf(wanted) === `3.${minor + 1}` ? wanted : STOPS[minor + 1];
+}
+
 /** Whether `/livez` and `/readyz` are served. */
 export function hasHealthEndpoints(version: string): boolean {
   const { minor, patch } = parseVersion(version) ?? { minor: 0, patch: 0 };

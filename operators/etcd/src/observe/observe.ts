@@ -111,6 +111,9 @@ export async function observe(
     unknownMembers: (list ?? localListOf(answers, clusterId)).members.filter(
       ({ id }) => !records.some((record) => record.id === hex(id)),
     ),
+    spareClaims: [...claims].flatMap(([name, { deleting }]) =>
+      deleting || records.some((record) => record.name === name) ? [] : [name],
+    ),
     list,
     alarms: answers.alarms,
     clusterVersion: answers.clusterVersion,

@@ -90,6 +90,8 @@ export interface Observed {
   readonly members: readonly ObservedMember[];
   /** Members of etcd that have no record and that this operator cannot have added; without a quorum, as single members say. */
   readonly unknownMembers: readonly EtcdMember[];
+  /** Claims under names of members that no record has: set aside by a recovery, or left behind. Not those being deleted. */
+  readonly spareClaims: readonly string[];
   /** etcd's own list, answered by a quorum; undefined without one. */
   readonly list: MemberList | undefined;
   readonly alarms: readonly Alarm[];

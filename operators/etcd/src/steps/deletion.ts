@@ -26,7 +26,9 @@ export async function finalize(
     // The version that runs will do: one that cannot be reached, or takes a rollout, would only be in the way.
     const { spec, status = {} } = cluster;
     const { version } = status.rollout?.recipe ?? status.template?.recipe ?? spec;
-    const size = backup ? status.members?.length || spec.size : spec.size;
+    // Nobody joins for the backup, unless it replaces a member whose claim goes with its pod.
+    const isKept = backup && own.claims.list().every(isActive);
+    const size = isKept ? status.members?.length || spec.size : spec.size;
     const kept = { ...spec, paused: false, hibernate: false, version, size };
     const outcome = await pass({ ...cluster, spec: kept }, ctx);
     if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) ctx.recheck(outcome.recheckMs);

@@ -83,6 +83,14 @@ decisions("members that were rediscovered by their volumes", decide, [
     { status: { template } },
   ],
   [
+    "a claim still has the version from before they agreed on a minor",
+    cluster([voter(0), voter(1), voter(2, down, claim({ etcdVersion: "3.5.35" }))], {
+      status: { template: undefined },
+    }),
+    "record Healing: the cluster continues from the volumes that were kept",
+    { status: { template } },
+  ],
+  [
     "nobody knows which version they have, nor the version of the spec",
     cluster([voter(0, down, claim({ etcdVersion: undefined }))], {
       spec: { version: "2.3.8" },

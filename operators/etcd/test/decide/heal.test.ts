@@ -3,6 +3,7 @@ import type { Status } from "../../src/api/cluster.ts";
 import { inconsistentMember, lostMember, unhealthyVoters } from "../../src/decide/heal.ts";
 import { quorumLoss } from "../../src/decide/quorum-loss.ts";
 import {
+  alarm,
   claim,
   cluster,
   crashed,
@@ -38,6 +39,11 @@ const left = { status: { members: [{}, {}, { name: "example-2", phase: "Leaving"
 const runsFor = (seconds: number) => pod({ runningSinceMs: secondsAgo(seconds) });
 const emptyVolume = "could not retrieve cluster information from the given URLs";
 const corrupt = "panic: failed to open database";
+
+/** The key of the authority for peers is lost, and these have a certificate by it. */
+const withoutAuthority = (...holders: string[]): Special => ({
+  certificates: { peer: { trust: "old,next", phase: "Widening", expiresMs: 0, holders } },
+});
 
 decisions("a member whose data or node is lost", lostMember, [
   ["every member is well", three(), undefined],
@@ -152,6 +158,29 @@ decisions("a member whose data or node is lost", lostMember, [
     undefined,
   ],
   [
+    "another voter does not serve, and a member that joins waits for it",
+    cluster([voter(0), voter(1, down), voter(2, volumeDeleting), joining(3)], { spec: { size: 5 } }),
+    undefined,
+  ],
+  [
+    "data may be corrupt, and a member that joins waits for it",
+    cluster([voter(0), voter(1), voter(2, volumeDeleting), joining(3)], {
+      spec: { size: 5 },
+      alarms: [alarm("CORRUPT", 1)],
+    }),
+    "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
+  ],
+  [
+    "nobody can join, since the authority for peers was deleted: its certificate will serve another",
+    cluster([voter(0), voter(1, volumeDeleting)], withoutAuthority("example-0", "example-1")),
+    "record Healing: example-1 will leave: its volume is being deleted",
+  ],
+  [
+    "it is alone, and nobody can join, since the authority for peers was deleted",
+    cluster([voter(0, volumeDeleting)], withoutAuthority("example-0")),
+    "refuse Healing: example-0 cannot be replaced: its volume is being deleted, so its data goes with its pod, and the key of the authority for peers was deleted, so nobody can join before it restarts; take an EtcdBackup and make the cluster again with spec.restoreFrom",
+  ],
+  [
     "two of such members, and one of them ends",
     cluster([voter(0), voter(1, volumeDeleting), voter(2, volumeDeleting, down)]),
     "record Healing: example-2 will leave: its volume is being deleted",
@@ -161,7 +190,7 @@ decisions("a member whose data or node is lost", lostMember, [
 const differs = crashed("a2 found data inconsistency with peers");
 const comparison = (change: Partial<NonNullable<Status["comparison"]>> = {}): Special => ({
   status: {
-    comparison: { purpose: "inconsistent/example-2/2", revision: "100", odd: [], agreed: true, ...change },
+    comparison: { purpose: "inconsistent/a2/a0,a1", revision: "100", odd: [], agreed: true, ...change },
   },
 });
 const inconsistent = (special?: Special) => cluster([voter(0), voter(1), voter(2, differs)], special);
@@ -178,13 +207,18 @@ decisions("a member whose data is not that of every other member", inconsistentM
     "the hashes of the others were not compared yet",
     inconsistent(),
     "compareHashes Corrupt: example-2 does not have the data of every other member; hashes are compared",
-    { purpose: "inconsistent/example-2/2", members: ["example-0", "example-1"] },
+    { purpose: "inconsistent/a2/a0,a1", members: ["example-0", "example-1"] },
   ],
   [
     "the others have the same data",
     inconsistent(comparison()),
     "record Corrupt: example-2 will leave: its data is not that of the majority",
     left,
+  ],
+  [
+    "they had the same data without one that has its name now",
+    inconsistent(comparison({ purpose: "inconsistent/b2/a0,a1" })),
+    "compareHashes Corrupt: example-2 does not have the data of every other member; hashes are compared",
   ],
   [
     "the others differ as well: it may be the one that is right",
@@ -195,7 +229,7 @@ decisions("a member whose data is not that of every other member", inconsistentM
     "a majority has the same data without it, and another one differs",
     cluster(
       [voter(0), voter(1), voter(2, differs), voter(3), voter(4)],
-      comparison({ purpose: "inconsistent/example-2/4", odd: ["example-4"] }),
+      comparison({ purpose: "inconsistent/a2/a0,a1,a3,a4", odd: ["example-4"] }),
     ),
     "record Corrupt: example-4 will leave: its data is not that of the majority",
   ],

@@ -220,6 +220,7 @@ export function cluster(members: readonly ObservedMember[], special: Special = {
     members,
     unknownMembers: [],
     earlierVolumes: [],
+    spareClaims: [],
     list: quorum ? { clusterId: decimal(clusterId), members: entries } : undefined,
     alarms: [],
     clusterVersion: "3.6.0",

@@ -126,9 +126,24 @@ decisions("a cluster without quorum", quorumLoss, [
     "refuse AllDataLost: no data is left (no claim of a member is there); make a new cluster with spec.restoreFrom",
   ],
   [
+    "all volumes are being deleted, and their pods run",
+    without([voter(0, leaderless, volumeDeleting), voter(1, down, volumeDeleting), voter(2, volumeGone)]),
+    "wait NoQuorum: waiting for example-1 to answer",
+  ],
+  [
+    "the last copy goes with its pod",
+    without([voter(0, leaderless, volumeDeleting), voter(1, volumeGone), voter(2, volumeGone)]),
+    "refuse AllDataLost: no voter keeps its data (example-0: its volume is being deleted; example-1: its volume is gone; example-2: its volume is gone); make a new cluster with spec.restoreFrom; example-0 has it until its pod ends",
+  ],
+  [
+    "the last copy goes with its pod, which is being deleted",
+    without([voter(0, stopping, volumeDeleting)]),
+    "refuse AllDataLost: no data is left (example-0: its volume is being deleted); make a new cluster with spec.restoreFrom",
+  ],
+  [
     "only a learner has data",
     without([voter(0, volumeGone), learner(1, leaderless)]),
-    "refuse AllDataLost: no voter has its data (example-0: its volume is gone); make a new cluster with spec.restoreFrom; the learner example-1 may have a part of it",
+    "refuse AllDataLost: no voter keeps its data (example-0: its volume is gone); make a new cluster with spec.restoreFrom; the learner example-1 may have a part of it",
   ],
   [
     "a member that is known from its claim alone says that it is a learner",

@@ -192,7 +192,7 @@ describe("the status", () => {
     expect("rollout" in found).toBe(false);
   });
 
-  const compared = { purpose: "corrupt/a2/3", revision: "100", odd: [], agreed: true };
+  const compared = { purpose: "corrupt/a2/a0,a1,a2", revision: "100", odd: [], agreed: true };
   it.each<[string, Special, boolean]>([
     ["as long as the alarm is raised", { alarms: [alarm("CORRUPT", 2)] }, true],
     ["while nobody knows whether it is", { quorum: false }, true],

@@ -1,9 +1,11 @@
 import { rollback } from "../../src/decide/rollback.ts";
 import {
+  alarm,
   cluster,
   crashed,
   createdAgo,
   down,
+  joining,
   madeFrom,
   obstacle,
   record,
@@ -110,6 +112,34 @@ decisions("a rollback", rollback, [
     "wait RollingBack: example-2 waits for its turn: another voter does not serve",
   ],
   [
+    "a member is missing: no restart is to cost the quorum",
+    cluster([voter(0), voter(2, madeFrom(next))], {
+      spec: { settings },
+      status: { ...failing, nextMember: 3 },
+    }),
+    "record RollingBack: example-3 will join: 2 of 3 members",
+    { status: { members: [{}, {}, { name: "example-3", template: templateFor().hash }] } },
+  ],
+  [
+    "a member is missing, and one that returns does not serve",
+    cluster([voter(0), voter(2, madeFrom(next), down)], { spec: { settings }, status: failing }),
+    "record RollingBack: example-2 returns to etcd 3.6.16",
+  ],
+  [
+    "a member joins",
+    cluster([voter(0), voter(2, madeFrom(next)), joining(3)], { spec: { settings }, status: failing }),
+    "addLearner RollingBack: example-3 joins as a learner",
+  ],
+  [
+    "a member is missing, and data may be corrupt",
+    cluster([voter(0), voter(2, madeFrom(next))], {
+      spec: { settings },
+      status: failing,
+      alarms: [alarm("CORRUPT", 0)],
+    }),
+    "record RollingBack: example-2 returns to etcd 3.6.16",
+  ],
+  [
     "every member is back",
     three({ spec: { settings }, status: failing }),
     "record RollingBack: every member is back at etcd 3.6.16",
@@ -138,6 +168,16 @@ decisions("a rollback", rollback, [
       status: { rollout: newMinor },
       event: "there is no way back to etcd 3.6.16: the members have agreed on 3.7",
     },
+  ],
+  [
+    "the members have agreed on the new minor while another joins",
+    cluster([voter(0, madeFrom(newMinor)), joining(1)], {
+      spec: { version: "3.7.3" },
+      clusterVersion: "3.7.0",
+      status: { rollout: { ...newMinor, rollback: "x" } },
+    }),
+    "record RollingBack: there is no way back to etcd 3.6.16",
+    { status: { members: [{ template: newMinor.hash }, { template: newMinor.hash }] } },
   ],
   [
     "the members have not agreed on the new minor",

@@ -8,6 +8,7 @@ import {
   madeFrom,
   pod,
   readyFor,
+  record,
   type Special,
   says,
   secondsAgo,
@@ -202,7 +203,7 @@ const oneDone = (traits: Trait[] = [], special: Special = {}, rolled = next) =>
   });
 const compared = (count: number, odd: string[] = [], agreed = true, rolled = next) => ({
   comparison: {
-    purpose: `rollout/${rolled.hash}/${count}/example-0,example-1,example-2`,
+    purpose: `rollout/${rolled.hash}/${count}/a0,a1,a2`,
     revision: "100",
     odd,
     agreed,
@@ -274,7 +275,7 @@ decisions("a rollout under way", rollout, [
     oneDone(),
     "compareHashes RollingOut: the members' hashes are compared",
     {
-      purpose: `rollout/${next.hash}/1/example-0,example-1,example-2`,
+      purpose: `rollout/${next.hash}/1/a0,a1,a2`,
       members: ["example-0", "example-1", "example-2"],
     },
   ],
@@ -293,6 +294,11 @@ decisions("a rollout under way", rollout, [
     "one hash differed, and nobody knows when",
     oneDone([], { status: differAt(undefined) }),
     `compareHashes Corrupt: ${oneDiffers}`,
+  ],
+  [
+    "one hash differed, and its member was replaced by one with the same name",
+    oneDone([record({ id: "b2" })], { status: compared(1, ["example-2"]) }),
+    "compareHashes RollingOut: the members' hashes are compared",
   ],
   [
     "one hash differed, and its member was replaced",

@@ -57,6 +57,11 @@ decisions("scale", scale, [
     three(size(4, lost("example-0", "example-1", "example-2"))),
     "wait Growing: the key of the authority for peers was deleted; another member joins when example-0, example-1, example-2 trust the next authority",
   ],
+  [
+    "the authority for peers was deleted, and a recovery has set aside the volume of the only one that has left",
+    three(size(4, { ...lost("example-7"), spareClaims: ["example-7"] })),
+    "wait Growing: the key of the authority for peers was deleted; another member joins when example-0, example-1, example-2 trust the next authority",
+  ],
   ["one is too many: the newest leaves", three(size(2)), leaves("example-2")],
   [
     "one is too many: a learner leaves first",

@@ -1,6 +1,18 @@
 import { expect } from "vitest";
-import { stuckMembers } from "../../src/decide/stuck.ts";
-import { cluster, down, obstacle, record, template, templateFor, volumeGone, voter } from "./observed.ts";
+import { newerData, stuckMembers } from "../../src/decide/stuck.ts";
+import {
+  cluster,
+  crashed,
+  down,
+  madeFrom,
+  obstacle,
+  record,
+  template,
+  templateFor,
+  three,
+  volumeGone,
+  voter,
+} from "./observed.ts";
 import { decisions } from "./table.ts";
 
 const settings = { snapshotCount: 5 };
@@ -44,5 +56,68 @@ decisions("a member that cannot run", stuckMembers, [
     cluster([unschedulable(0, record({ template: next.hash })), voter(1), voter(2)]),
     "record RollingOut: example-0 cannot run and follows the spec",
     { status: { rollout: expect.toSatisfy((rollout) => rollout === undefined) } },
+  ],
+]);
+
+const newer = crashed("invalid downgrade; server version is lower than determined cluster version");
+const newMinor = templateFor({ version: "3.7.3" });
+const all = (hash: string) => [{ template: hash }, { template: hash }];
+const told = "record RollingOut: example-0, example-1 has data of a newer etcd than 3.6.16";
+
+decisions("data of a newer minor than what runs", newerData, [
+  ["all members run", three(), undefined],
+  [
+    "the next minor runs, as the spec asks",
+    cluster([voter(0, newer), voter(1, newer)], { spec: { version: "3.7.1" } }),
+    told,
+    {
+      status: {
+        template: { recipe: { version: "3.7.1" } },
+        members: all(templateFor({ version: "3.7.1" }).hash),
+      },
+    },
+  ],
+  [
+    "the next minor runs, whatever the spec asks for",
+    cluster([voter(0, newer), voter(1, newer)]),
+    told,
+    { status: { template: { recipe: { version: "3.7.3" } }, members: all(newMinor.hash) } },
+  ],
+  [
+    "the members have agreed on it, and would not come back from a restart",
+    cluster([voter(0), voter(1)], { clusterVersion: "3.7.0" }),
+    told,
+    { status: { template: newMinor, members: all(newMinor.hash) } },
+  ],
+  [
+    "a rollout is about to end",
+    cluster([voter(0), voter(1)], { clusterVersion: "3.7.0", status: { rollout: newMinor } }),
+    undefined,
+  ],
+  [
+    "there is no way back in a rollout",
+    cluster([voter(0, newer), voter(1, newer)], {
+      status: { rollout: { ...newMinor, rollback: "it failed", index: "900" } },
+    }),
+    told,
+    {
+      status: {
+        template: newMinor,
+        rollout: expect.toSatisfy((rollout) => rollout === undefined),
+        members: all(newMinor.hash),
+      },
+    },
+  ],
+  [
+    "its pod is about to be replaced",
+    cluster([voter(0, newer, record({ template: newMinor.hash })), voter(1, madeFrom(newMinor))], {
+      status: { template: newMinor },
+    }),
+    undefined,
+  ],
+  [
+    "nobody knows a newer minor",
+    cluster([voter(0, madeFrom(newMinor), newer)], { status: { template: newMinor } }),
+    undefined,
   ],
 ]);

@@ -10,6 +10,7 @@ import {
   learner,
   leaving,
   readyFor,
+  record,
   type Special,
   says,
   silent,
@@ -23,7 +24,9 @@ import { decisions } from "./table.ts";
 
 const corrupt: Special = { alarms: [alarm("CORRUPT", 2)] };
 const comparison = (change: Partial<NonNullable<Status["comparison"]>> = {}) => ({
-  status: { comparison: { purpose: "corrupt/a2/3", revision: "100", odd: [], agreed: true, ...change } },
+  status: {
+    comparison: { purpose: "corrupt/a2/a0,a1,a2", revision: "100", odd: [], agreed: true, ...change },
+  },
 });
 
 decisions("an alarm about corrupt data", corruption, [
@@ -33,11 +36,24 @@ decisions("an alarm about corrupt data", corruption, [
     "the hashes were not compared yet",
     cluster([voter(0), voter(1), voter(2), learner(3)], corrupt),
     "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
-    { purpose: "corrupt/a2/3", members: ["example-0", "example-1", "example-2"] },
+    { purpose: "corrupt/a2/a0,a1,a2", members: ["example-0", "example-1", "example-2"] },
   ],
   [
     "the hashes were compared for another alarm",
-    three({ ...corrupt, ...comparison({ purpose: "corrupt/a1/3" }) }),
+    three({ ...corrupt, ...comparison({ purpose: "corrupt/a1/a0,a1,a2" }) }),
+    "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
+  ],
+  [
+    "the hashes were compared, and another member has come into the place of one that was asked",
+    cluster([voter(0), voter(1), voter(3)], { ...corrupt, ...comparison() }),
+    "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
+  ],
+  [
+    "one hash differed, and its member was replaced by one with the same name",
+    cluster([voter(0), voter(1), voter(2, record({ id: "b2" }))], {
+      ...corrupt,
+      ...comparison({ odd: ["example-2"] }),
+    }),
     "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
   ],
   [
@@ -57,7 +73,7 @@ decisions("an alarm about corrupt data", corruption, [
   ],
   [
     "the hashes are equal, and there is no leader",
-    cluster([voter(0, leaderless)], { ...corrupt, ...comparison({ purpose: "corrupt/a2/1" }) }),
+    cluster([voter(0, leaderless)], { ...corrupt, ...comparison({ purpose: "corrupt/a2/a0" }) }),
     "wait Corrupt: the alarm is lifted when a leader is known",
   ],
   [

@@ -27,39 +27,6 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "edit: size", with: { size: 3 } },
     ],
   },
-  "all volumes are full when the cluster is deleted with a final backup": {
-    beginning: "three members on volumes that grow",
-    seed: 20,
-    managers: 2,
-    steps: [
-      { atMs: 0, do: "volume: full", forMs: 85600, with: { which: 0.695 } },
-      {
-        atMs: 0,
-        do: "by hand: a label is changed or removed",
-        with: { which: 0.223, label: 0.565, value: null },
-      },
-      { atMs: 0, do: "volume: full", forMs: 21800, with: { which: 0.115 } },
-      { atMs: 0, do: "volume: full", forMs: 55600, with: { which: 0.839 } },
-      { atMs: 0, do: "edit: deleted and made again", with: { propagation: "Background", finalBackup: true } },
-      { atMs: 0, do: "operator: killed at a call to the application", with: { in: 3, when: "before" } },
-    ],
-  },
-  "the cluster is deleted while a node is without power": {
-    beginning: "three members on volumes that grow",
-    seed: 22,
-    steps: [
-      { atMs: 8000, do: "node: loses power", forMs: 506500, with: { which: 0.832 } },
-      { atMs: 15700, do: "by hand: a child is deleted", with: { which: 0.107 } },
-      { atMs: 45600, do: "by hand: an annotation is removed", with: { which: 0.933, note: 0.743 } },
-      {
-        atMs: 81600,
-        do: "line: between two pods",
-        forMs: 33200,
-        with: { how: "dropped", which: 0.734, ms: 3000, other: 0.749 },
-      },
-      { atMs: 163500, do: "edit: deleted", with: { propagation: "Foreground", finalBackup: true } },
-    ],
-  },
   "version and size change together": {
     beginning: "three members of 3.5",
     seed: 24,
@@ -79,17 +46,6 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 18700, do: "edit: changed and taken back", with: { size: 5, afterMs: 300 } },
       { atMs: 21600, do: "API: writes fail", with: { how: "too many requests", times: 2 } },
       { atMs: 22700, do: "edit: paused", forMs: 25400 },
-    ],
-  },
-  "the status is wiped in the middle of an upgrade over several minors": {
-    beginning: "three members of 3.5",
-    seed: 42,
-    steps: [
-      { atMs: 6400, do: "edit: version", with: { version: "3.7.3" } },
-      { atMs: 29900, do: "by hand: the status is wiped" },
-      { atMs: 44500, do: "volume: destroyed", with: { which: 0.622, how: "wiped" } },
-      { atMs: 52500, do: "backup: the store does not answer", forMs: 8300 },
-      { atMs: 65000, do: "operator: killed" },
     ],
   },
   "only clients do not reach the member": {
@@ -157,18 +113,6 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 40300, do: "API: writes fail", with: { how: "timeout after commit", times: 1 } },
     ],
   },
-  "a volume is wiped while its node pool is relabelled": {
-    beginning: "three members on a node pool",
-    seed: 1023,
-    steps: [
-      { atMs: 100, do: "node: the pool is relabelled" },
-      { atMs: 500, do: "node: loses power", forMs: 424700, with: { which: 0.855 } },
-      { atMs: 700, do: "volume: destroyed", with: { which: 0.23, how: "wiped" } },
-      { atMs: 900, do: "edit: size", with: { size: 2 } },
-      { atMs: 900, do: "edit: changed and taken back", with: { size: 5, afterMs: 5000 } },
-      { atMs: 1000, do: "volume: claims stay Pending", forMs: 20300 },
-    ],
-  },
   "the operator does not reach the leader while the cluster shrinks": {
     beginning: "three members of 3.5",
     seed: 1024,
@@ -186,36 +130,6 @@ export const found: Readonly<Record<string, Plan>> = {
         with: { how: "refused", which: 0.187, ms: 300, all: false },
       },
       { atMs: 16600, do: "edit: version", with: { version: "4.0.0" } },
-    ],
-  },
-  "the cluster is orphaned, deleted and made again while a volume is full": {
-    beginning: "three members on a node pool",
-    seed: 1037,
-    managers: 2,
-    steps: [
-      { atMs: 2200, do: "edit: deleted and made again", with: { propagation: "Orphan", finalBackup: true } },
-      { atMs: 3000, do: "pod: deleted", with: { which: 0.716, force: false } },
-      {
-        atMs: 3400,
-        do: "edit: deleted and made again",
-        with: { propagation: "Foreground", finalBackup: false },
-      },
-      { atMs: 3600, do: "edit: hibernated", forMs: 1300 },
-      { atMs: 4600, do: "volume: full", forMs: 114600, with: { which: 0.28 } },
-      { atMs: 5700, do: "volume: destroyed", with: { which: 0.899, how: "wiped" } },
-      { atMs: 5900, do: "node: the pool is relabelled" },
-    ],
-  },
-  "the claim of the leader is deleted": {
-    beginning: "three members on a node pool",
-    seed: 1089,
-    steps: [
-      { atMs: 18200, do: "time: the wall clock jumps", with: { minutes: -1 } },
-      { atMs: 20000, do: "operator: killed at a call to the application", with: { in: 2, when: "after" } },
-      { atMs: 67900, do: "volume: destroyed", with: { which: 0.235, how: "claim deleted" } },
-      { atMs: 94000, do: "by hand: the status is wiped" },
-      { atMs: 94300, do: "API: writes fail", with: { how: "refused", times: 5 } },
-      { atMs: 94500, do: "application: a call fails", with: { in: 4, how: "lose-answer" } },
     ],
   },
   "a member is removed by hand while no pod is reached": {
@@ -266,24 +180,6 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 200, do: "line: a pod from everyone", forMs: 147900, with: { which: 0.047, how: "dropped" } },
     ],
   },
-  "a cluster without a quorum is deleted with a final backup": {
-    beginning: "three members",
-    seed: 700056,
-    steps: [
-      { atMs: 15700, do: "edit: size", with: { size: 1 } },
-      { atMs: 22900, do: "pod: deleted", with: { which: 0.295, force: false } },
-      { atMs: 39600, do: "backup: the store does not answer", forMs: 33300 },
-      { atMs: 44800, do: "etcd: a voter is added by hand", forMs: 62100 },
-      {
-        atMs: 96800,
-        do: "edit: deleted and made again",
-        with: { propagation: "Background", finalBackup: true },
-      },
-      { atMs: 110100, do: "edit: changed and taken back", with: { size: 5, afterMs: 5000 } },
-      { atMs: 122400, do: "volume: full", forMs: 41100, with: { which: 0.32 } },
-      { atMs: 142200, do: "edit: size", with: { size: 3 } },
-    ],
-  },
   "the status is wiped in a rollout while nobody is ready: one that answered was restarted beside a voter that was down":
     {
       beginning: "three members on volumes that grow",
@@ -300,38 +196,6 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 15000, do: "by hand: the status is wiped" },
       ],
     },
-  "a cluster is made again with a version that does not run": {
-    beginning: "three members of 3.5",
-    seed: 91000030,
-    steps: [
-      { atMs: 0, do: "edit: version", with: { version: "3.6.99" } },
-      {
-        atMs: 0,
-        do: "edit: deleted and made again",
-        with: { propagation: "Orphan", finalBackup: true },
-      },
-    ],
-  },
-  "a cluster is made again with a node pool that does not exist": {
-    beginning: "one member",
-    seed: 95000081,
-    steps: [
-      { atMs: 0, do: "edit: a node pool that does not exist", forMs: 1700 },
-      {
-        atMs: 1600,
-        do: "edit: deleted and made again",
-        with: { propagation: "Background", finalBackup: false },
-      },
-    ],
-  },
-  "data is corrupt under a new configuration: one policy took the member back, and another forward again": {
-    beginning: "three members with TLS and a password",
-    seed: 95000148,
-    steps: [
-      { atMs: 0, do: "edit: quota", with: { quotaBytes: 8000000 } },
-      { atMs: 0, do: "volume: destroyed", with: { which: 0.043, how: "corrupt" } },
-    ],
-  },
   "the clock is set back by a minute: the newest revision was stored two minutes later": {
     beginning: "three members with TLS and a password",
     seed: 96000003,
@@ -356,61 +220,6 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
-  "a cluster is orphaned and made again, and its pods lose their slot: they were taken for missing and could not be made":
-    {
-      beginning: "three members",
-      seed: 96000081,
-      steps: [
-        { atMs: 9800, do: "operator: stopped for a while", forMs: 105700 },
-        { atMs: 12800, do: "edit: settings", with: { snapshotCount: 10000 } },
-        {
-          atMs: 13900,
-          do: "edit: deleted and made again",
-          with: { propagation: "Orphan", finalBackup: false },
-        },
-        {
-          atMs: 44100,
-          do: "by hand: a label is removed from all pods",
-          with: { label: 0.946, resource: "pods" },
-        },
-      ],
-    },
-  "data is corrupt after every member has a new template: it was rolled back to nodes that are gone": {
-    beginning: "three members with TLS and a password",
-    seed: 96000115,
-    steps: [
-      { atMs: 400, do: "node: the pool is relabelled" },
-      { atMs: 2900, do: "etcd: the leader changes", with: { which: 0.884 } },
-      {
-        atMs: 37800,
-        do: "line: operator to a pod",
-        forMs: 146900,
-        with: { how: "cut", which: 0.843, ms: 30000, all: true },
-      },
-      { atMs: 48000, do: "volume: destroyed", with: { which: 0.352, how: "corrupt" } },
-    ],
-  },
-  "the only member's data is corrupt after an upgrade: nobody said that it is lost": {
-    beginning: "one member",
-    seed: 96000279,
-    steps: [
-      { atMs: 6600, do: "API: outage", forMs: 32900 },
-      { atMs: 21000, do: "edit: version", with: { version: "3.7.3" } },
-      { atMs: 46600, do: "volume: destroyed", with: { which: 0.165, how: "corrupt" } },
-    ],
-  },
-  "a cluster without data is deleted with a final backup: nobody said how it can go": {
-    beginning: "one member",
-    seed: 96000438,
-    steps: [
-      { atMs: 2700, do: "volume: destroyed", with: { which: 0.587, how: "claim deleted" } },
-      {
-        atMs: 16500,
-        do: "edit: deleted and made again",
-        with: { propagation: "Background", finalBackup: true },
-      },
-    ],
-  },
   "three changes that cannot run are tried one after the other: nobody said what is in their way": {
     beginning: "two members",
     seed: 98000399,
@@ -418,64 +227,6 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 83300, do: "edit: a node pool that does not exist", forMs: 167500 },
       { atMs: 136700, do: "edit: version", with: { version: "3.7.3" } },
       { atMs: 149900, do: "edit: version", with: { version: "3.6.99" } },
-    ],
-  },
-  "the clock is set back by an hour after a majority was lost, and a survivor is proposed all the same": {
-    beginning: "two members",
-    seed: 99_000_397,
-    steps: [
-      { atMs: 0, do: "volume: destroyed", with: { which: 0.975, how: "corrupt" } },
-      { atMs: 2_000, do: "time: the wall clock jumps", with: { minutes: -60 } },
-    ],
-  },
-  "a kept claim lost its label before the cluster was made again: its member was removed, and its data": {
-    beginning: "three members of 3.5",
-    seed: 99_000_996,
-    steps: [
-      {
-        atMs: 0,
-        do: "edit: deleted and made again",
-        with: { propagation: "Foreground", finalBackup: false },
-      },
-      {
-        atMs: 400,
-        do: "by hand: a label is changed or removed",
-        with: { which: 0.974, label: 0.363, value: null },
-      },
-    ],
-  },
-  "a kept claim got another slot before the cluster was made again: it was marked for ever": {
-    beginning: "three members with a small quota",
-    seed: 99_000_782,
-    steps: [
-      {
-        atMs: 800,
-        do: "edit: deleted and made again",
-        with: { propagation: "Foreground", finalBackup: false },
-      },
-      { atMs: 1_300, do: "operator: stopped for a while", forMs: 1_800 },
-      {
-        atMs: 1_300,
-        do: "by hand: a label is changed or removed",
-        with: { which: 0.32, label: 0.96, value: "other" },
-      },
-      { atMs: 5_600, do: "pod: process hangs", forMs: 7_300, with: { which: 0.761 } },
-    ],
-  },
-  "all kept claims lost a label before the cluster was made again": {
-    beginning: "three members",
-    seed: 99_000_997,
-    steps: [
-      {
-        atMs: 0,
-        do: "edit: deleted and made again",
-        with: { propagation: "Foreground", finalBackup: false },
-      },
-      {
-        atMs: 400,
-        do: "by hand: a label is removed from all pods",
-        with: { label: 0.363, resource: "persistentvolumeclaims" },
-      },
     ],
   },
   "a learner reaches nobody at its first start, and joins at the second: its volume was taken for empty": {
@@ -489,95 +240,6 @@ export const found: Readonly<Record<string, Plan>> = {
         forMs: 700,
         with: { which: 0.723, how: "refused" },
       },
-    ],
-  },
-  "the only claim is deleted, and the status is wiped": {
-    beginning: "one member",
-    seed: 200000110,
-    steps: [
-      { atMs: 0, do: "volume: destroyed", with: { which: 0.237, how: "claim deleted" } },
-      { atMs: 1000, do: "by hand: the status is wiped" },
-    ],
-  },
-  "a claim is deleted when another member is removed by hand": {
-    beginning: "three members on a node pool",
-    seed: 99500220,
-    steps: [
-      { atMs: 0, do: "volume: destroyed", with: { which: 0.953, how: "claim deleted" } },
-      { atMs: 0, do: "etcd: a member is removed by hand", with: { which: 0.632 } },
-    ],
-  },
-  "a volume is wiped when another member is removed by hand": {
-    beginning: "three members with TLS and a password",
-    seed: 200000576,
-    steps: [
-      { atMs: 54500, do: "volume: destroyed", with: { which: 0.648, how: "wiped" } },
-      { atMs: 54500, do: "etcd: a member is removed by hand", with: { which: 0.854 } },
-    ],
-  },
-  "the only volume is corrupt when the nodes are relabelled": {
-    beginning: "one member",
-    seed: 200000515,
-    steps: [
-      { atMs: 0, do: "node: the pool is relabelled" },
-      { atMs: 0, do: "volume: destroyed", with: { which: 0.51, how: "corrupt" } },
-    ],
-  },
-  "the volume of the last member is corrupt while the other one leaves": {
-    beginning: "two members",
-    seed: 200001148,
-    steps: [
-      { atMs: 100, do: "edit: size", with: { size: 1 } },
-      { atMs: 300, do: "API: writes fail", with: { how: "refused", times: 5 } },
-      { atMs: 600, do: "API: slow", forMs: 42400, with: { ms: 2000 } },
-      { atMs: 800, do: "volume: destroyed", with: { which: 0.738, how: "corrupt" } },
-    ],
-  },
-  "the claim with the backups is deleted before a final backup": {
-    beginning: "one member",
-    seed: 200000310,
-    steps: [
-      { atMs: 15900, do: "edit: backups are asked for", with: { count: 3 } },
-      { atMs: 16400, do: "volume: destroyed", with: { which: 0.543, how: "claim deleted" } },
-      {
-        atMs: 32100,
-        do: "edit: deleted and made again",
-        with: { propagation: "Background", finalBackup: true },
-      },
-    ],
-  },
-  "the only voter loses its volume while a learner joins": {
-    beginning: "one member",
-    seed: 5,
-    steps: [
-      { atMs: 0, do: "edit: size", with: { size: 3 } },
-      { atMs: 900, do: "volume: destroyed", with: { which: 0.1, how: "claim deleted" } },
-    ],
-  },
-  "a cluster that lost a voter is made again while a learner joins": {
-    beginning: "two members",
-    seed: 220000103,
-    steps: [
-      { atMs: 7100, do: "edit: size", with: { size: 5 } },
-      { atMs: 8300, do: "volume: destroyed", with: { which: 0.005, how: "claim deleted" } },
-      {
-        atMs: 20000,
-        do: "edit: deleted and made again",
-        with: { propagation: "Orphan", finalBackup: false },
-      },
-    ],
-  },
-  "the leader loses its volume while the operator does not reach it": {
-    beginning: "three members with a small quota",
-    seed: 220000839,
-    steps: [
-      {
-        atMs: 11800,
-        do: "line: operator to a pod",
-        forMs: 151600,
-        with: { how: "refused", which: 0.079, ms: 300, all: false },
-      },
-      { atMs: 22800, do: "volume: destroyed", with: { which: 0.197, how: "claim deleted" } },
     ],
   },
   "the wall clock goes back by an hour while authorities are rotated": {
@@ -621,23 +283,6 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 400, do: "API: writes fail", with: { how: "refused", times: 1 } },
     ],
   },
-  "a cluster that no node suits is deleted with a final backup": {
-    beginning: "three members with TLS and a password",
-    seed: 300001969,
-    steps: [
-      { atMs: 6000, do: "edit: a node pool that does not exist", forMs: 27800 },
-      {
-        atMs: 33500,
-        do: "edit: deleted and made again",
-        with: { propagation: "Foreground", finalBackup: true },
-      },
-      {
-        atMs: 45000,
-        do: "edit: deleted and made again",
-        with: { propagation: "Background", finalBackup: false },
-      },
-    ],
-  },
   "a pod is deleted by hand in the moment in which a rollout restarts another": {
     beginning: "three members on a node pool",
     seed: 300002266,
@@ -664,14 +309,6 @@ export const found: Readonly<Record<string, Plan>> = {
         with: { how: "dropped", which: 0.296, ms: 30000 },
       },
       { atMs: 0, do: "etcd: out of space" },
-    ],
-  },
-  "all claims are deleted, and the cluster is to hibernate": {
-    beginning: "three members",
-    seed: 12,
-    steps: [
-      { atMs: 0, do: "volume: claims are deleted while their pods run", with: { which: 0, all: true } },
-      { atMs: 200, do: "edit: hibernated", forMs: 90000 },
     ],
   },
   "a voter is added by hand while the operator reaches no pod": {

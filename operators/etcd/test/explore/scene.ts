@@ -108,16 +108,37 @@ export async function followAdvice(scene: Scene): Promise<string | undefined> {
     await kind.patch(ref, { type: "merge", body: { spec: { storage: { size } } } as never });
     return `takes spec.storage.size back to ${size}`;
   }
+  if (ready?.message.includes("take an EtcdBackup and make the cluster again")) {
+    const backup = { ...ref, name: `rescue-${primary?.metadata.uid?.slice(0, 8)}` };
+    const spec = { cluster: ref.name, store: { claim: { name: "vault" } }, verify: true };
+    await scene.client.kind(EtcdBackup).create({ metadata: backup, spec } as never);
+    await waitFor(
+      scene,
+      async () => (await scene.client.kind(EtcdBackup).get(backup)).status?.phase === "Done",
+    );
+    await replaceBy(scene, { ...primary?.spec, restoreFrom: { backup: backup.name } });
+    return "takes a backup and restores it into a new cluster";
+  }
   if (ready?.reason === reasons.allDataLost) {
-    // Make a new cluster: without a backup it begins empty.
-    scene.notes.set("mayHaveLost", true);
-    const spec = { ...primary?.spec };
-    const deletion = { volumes: "Remove", finalBackup: null };
-    await kind.patch(ref, { type: "merge", body: { spec: { deletion } } as never });
-    await kind.delete(ref);
-    for (let seconds = 0; seconds < 120 && scene.primary; seconds += 5) await scene.advance(5_000);
-    await kind.create({ metadata: ref, spec: spec as never });
+    // Without a backup it begins empty.
+    await replaceBy(scene, { ...primary?.spec });
     return "makes a new cluster";
   }
   return undefined;
+}
+
+/** Makes a new cluster of the same name. */
+async function replaceBy(scene: Scene, spec: object): Promise<void> {
+  const { ref } = scene.subject;
+  const kind = scene.client.kind(EtcdCluster);
+  scene.notes.set("mayHaveLost", true);
+  const deletion = { volumes: "Remove", finalBackup: null };
+  await kind.patch(ref, { type: "merge", body: { spec: { deletion } } as never });
+  await kind.delete(ref);
+  await waitFor(scene, () => !scene.primary);
+  await kind.create({ metadata: ref, spec: spec as never });
+}
+
+async function waitFor(scene: Scene, isDone: () => boolean | Promise<boolean>): Promise<void> {
+  for (let seconds = 0; seconds < 120 && !(await isDone()); seconds += 5) await scene.advance(5_000);
 }

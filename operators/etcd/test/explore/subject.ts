@@ -7,6 +7,7 @@ import { EtcdMetrics } from "../../src/metrics.ts";
 import { type EtcdOptions, etcdCluster } from "../../src/reconcile.ts";
 import { etcdBackup } from "../../src/reconcile-backup.ts";
 import { etcdBackupSchedule } from "../../src/reconcile-schedule.ts";
+import { imageVariable } from "../../src/resources/agent-image.ts";
 import { peerPort } from "../../src/resources/names.ts";
 import { SimClient } from "../simulation/client.ts";
 import { SimEtcd, type SimProcess } from "../simulation/etcd.ts";
@@ -14,6 +15,9 @@ import { change, edits } from "./edits.ts";
 import { faults } from "./faults.ts";
 import { oracles } from "./oracles.ts";
 import { feasible, followAdvice, missingInStatus, unknownMember, version, whenItStays } from "./scene.ts";
+
+/** Its agent fetches backups that are restored. */
+process.env[imageVariable] ??= "operator";
 
 export const ref = { namespace: "default", name: "example" };
 

@@ -101,7 +101,8 @@ export class SimEtcd implements Application, GroupWorld {
     const data = volume.data as DataDirectory | undefined;
     if (!data) return this.#firstStart(request, volume, minor, start);
     const { group } = data;
-    if (minor < group.clusterMinor) return "cluster cannot be downgraded";
+    if (minor < group.clusterMinor)
+      return "invalid downgrade; server version is lower than determined cluster version";
     if (minor > group.clusterMinor + 1 && group.clusterMinor > 0) return "incompatible cluster version";
     if (!request.force && this.#differsFromPeers(data))
       return `${data.memberId} found data inconsistency with peers`;
@@ -151,6 +152,8 @@ export class SimEtcd implements Application, GroupWorld {
     if (members.size !== urls.size) return "member count is unequal";
     const own = [...members.values()].find(({ peerUrl }) => peerUrl === request.peerUrl);
     if (!own) return "unmatched member while checking PeerURLs";
+    // One of a newer minor may join, and keeps to what the others agreed on.
+    if (minor < group.clusterMinor) return "incompatible with current running cluster";
     if (own.name !== "" && !own.learner)
       this.violation(`the voter ${request.member} started over an empty volume`);
     const data: DataDirectory = { group, memberId: own.id, index: 0, term: 1 };
