@@ -538,4 +538,17 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 2000, do: "volume: destroyed", with: { which: 0.655, how: "claim deleted" } },
     ],
   },
+  "a database is made again with an older version than its snapshot: nobody said which one reads it": {
+    beginning: "a replica",
+    seed: 1,
+    steps: [
+      { atMs: 0, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 60000, do: "edit: another version", with: { version: "7.0" } },
+      {
+        atMs: 70000,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+    ],
+  },
 };

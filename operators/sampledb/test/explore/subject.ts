@@ -184,6 +184,11 @@ async function followAdvice(world: RedisWorld): Promise<string | undefined> {
     await change(world, { version: runs });
     return `sets the version back to ${runs}`;
   }
+  const [, newer] = /set spec\.version to ([\d.]+),/.exec(message) ?? [];
+  if (ready?.reason === "RestoreFailed" && newer !== undefined) {
+    await change(world, { version: newer });
+    return `sets the version to ${newer}`;
+  }
   if (ready?.reason === "RestoreFailed") {
     if (isDestroyed(world, databaseIn(world)?.spec.restoreFrom?.backup)) allowLoss(world);
     await change(world, { restoreFrom: null });
