@@ -551,4 +551,21 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "a database is deleted while it is filled from its snapshot: who makes it again names that snapshot": {
+    beginning: "a replica, with TLS",
+    seed: 850000325,
+    steps: [
+      {
+        atMs: 75700,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Snapshot" },
+      },
+      { atMs: 79800, do: "backup: the store does not answer", forMs: 37800 },
+      {
+        atMs: 84700,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+    ],
+  },
 };
