@@ -568,4 +568,13 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "an old password ends when everything is at rest: that is no write of an operator that does not come to rest":
+    {
+      beginning: "a replica",
+      seed: 870000052,
+      steps: [
+        { atMs: 18200, do: "edit: passwords are rotated", with: { value: "309518" } },
+        { atMs: 470000, do: "edit: paused", forMs: 100 },
+      ],
+    },
 };
