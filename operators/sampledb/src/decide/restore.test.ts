@@ -277,7 +277,7 @@ describe("a restore of a new database that failed", () => {
 describe("what was restored and is lost before anybody led", () => {
   const under = { id: "r1-0", wish: "r1", phase: "Starting" as const, server: "db-0" };
   const claims = (first: Partial<ClaimView>) =>
-    [first, { epoch: undefined }].map((changes) => ({ claim: { ...claim, ...changes } }));
+    [first, { epoch: undefined }].map((changes, i) => ({ ...restarted(i), claim: { ...claim, ...changes } }));
   const claim = observedFixture().servers[0]?.claim as ClaimView;
   const lost = (first: Partial<ClaimView>, more: object = {}, asked: typeof wish | null = wish) => {
     const status = { ...empty, epoch: 3, restore: under, ...more };
@@ -313,6 +313,15 @@ describe("what was restored and is lost before anybody led", () => {
     expect(restore(lost({})).status).toBeUndefined();
     expect(restore(lost(gone, { promotion })).status).toBeUndefined();
     expect(restore(lost(gone, { epoch: undefined })).status).toBeUndefined();
+    const o = lost(gone);
+    const [first, second] = o.servers as [Server, Server];
+    const later = { ...second, claim: { ...claim, epoch: 4 } };
+    expect(restore({ ...o, servers: [first, later] }).status).toBeUndefined();
+    const leads = {
+      ...second,
+      answer: { state: "facts" as const, facts: factsFixture(1, { role: "primary" }) },
+    };
+    expect(restore({ ...o, servers: [first, leads] }).status).toBeUndefined();
   });
 });
 

@@ -261,7 +261,9 @@ function failed(under: Under, message: string, more: Pick<Under, "failedAt"> = {
 export function isLostUnserved({ status, servers }: Observed): boolean {
   const { restore, epoch, leadership, promotion } = status;
   if (restore?.phase !== "Starting" || epoch === undefined || leadership || promotion) return false;
-  return !servers.some(({ claim }) => claim && !claim.deleting && !claim.lost && claim.epoch === epoch);
+  // The status may be of an earlier time.
+  if (servers.some((server) => factsOf(server)?.role === "primary")) return false;
+  return !servers.some(({ claim }) => claim && !claim.deleting && !claim.lost && (claim.epoch ?? 0) >= epoch);
 }
 
 /** Nothing was written since, so that nothing is undone by it. */

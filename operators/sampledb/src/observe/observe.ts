@@ -7,7 +7,7 @@ import { reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
-import { changeProblem, compareVersions, supportProblem } from "../engine/version.ts";
+import { changeProblem, compareVersions, minorOf, rdbFormatOf, supportProblem } from "../engine/version.ts";
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
@@ -125,7 +125,7 @@ export async function observe(
     specProblem: specProblem(db, status, { access, certificates, setting: refusedSetting(db, ctx.own) }),
     departures: memory.departures(followers, addresses, leads),
     caughtUp: hasCaughtUp && followers.length >= spec.replicas,
-    restore: restoreWish(db, ctx),
+    restore: restoreWish(db, ctx, version),
     backups: new Map(
       [...ctx.own.backups.entries()].map(([key, { status: its }]) => [
         key,
@@ -204,7 +204,7 @@ function approvedFor(value: string | undefined, epoch: number): string | undefin
   return of === String(epoch) ? server : undefined;
 }
 
-function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["restore"] {
+function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext, version: string): Observed["restore"] {
   const { restoreFrom } = spec;
   if (!restoreFrom) return undefined;
   const id = wishId(restoreFrom);
@@ -212,13 +212,18 @@ function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["
   if (aside !== undefined) return { id, keys: undefined, source: { aside } };
   if (store && name !== undefined) return { id, keys: undefined, source: { store, name, allowUnverified } };
   const found = ctx.read.restoreFrom;
-  const { phase, store: where, name: called, keys } = found?.status ?? {};
+  const { phase, store: where, name: called, keys, rdbVersion = 0, redisVersion = "" } = found?.status ?? {};
   const final = phase === "Failed" || phase === "Removed";
   if (phase !== "Done" || !where || called === undefined) {
     const problem = found
       ? `SampleDBBackup ${backup} is ${phase ?? "not taken yet"}${final ? "; name another one in spec.restoreFrom" : ""}`
       : `there is no SampleDBBackup ${backup}, which spec.restoreFrom names`;
     return { id, keys: undefined, source: { problem, final } };
+  }
+  if (rdbVersion > (rdbFormatOf(version) ?? rdbVersion)) {
+    const newer = minorOf(redisVersion);
+    const problem = `SampleDBBackup ${backup} was taken by Redis ${newer}, which Redis ${version} cannot read; set spec.version to ${newer}, or name another one in spec.restoreFrom`;
+    return { id, keys, source: { problem, final: true } };
   }
   return { id, keys, source: { store: where, name: called, allowUnverified } };
 }
@@ -247,14 +252,17 @@ export function knownStatus(
   );
   const filled = [...claims.values()].filter(({ epoch = 0, lost }) => epoch > 0 && !lost);
   const { imageVersion = filled.length > 0 ? newestVersion(db, ctx, filled) : undefined, ...rest } = status;
-  return imageVersion === undefined || (filled.length === 0 && isNew(rest))
-    ? rest
-    : { ...rest, imageVersion };
+  const isUndecided = filled.length === 0 && isNew(rest, jobs);
+  return imageVersion === undefined || isUndecided ? rest : { ...rest, imageVersion };
 }
 
 /** There is no data yet, nor is any being put in place: a version that was a mistake is corrected like anything else. */
-function isNew({ epoch, promotion, restore, restores = [] }: Status): boolean {
-  const isFilled = restore !== undefined && restore.phase !== "Stopping" && restore.phase !== "Failed";
+function isNew(
+  { epoch, promotion, restore, restores = [] }: Status,
+  jobs: ReturnType<typeof restoreJobs>,
+): boolean {
+  const hasBegun = restore?.phase === "Filling" && jobs.some(({ id }) => id === restore.id);
+  const isFilled = restore?.phase === "Starting" || restore?.phase === "Done" || hasBegun;
   return epoch === undefined && !promotion && !isFilled && restores.length === 0;
 }
 

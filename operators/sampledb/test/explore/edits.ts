@@ -217,16 +217,18 @@ const endings: readonly Edit[] = [
       world.notes.set("remaking", true);
       await remove(world, args);
       // Who paused the old one sets that one going again.
-      const { restoreFrom: _, paused: __, ...spec } = (databaseIn(world) ?? db).spec;
+      const { restoreFrom, paused: _, ...spec } = (databaseIn(world) ?? db).spec;
       const id = db.metadata.uid.slice(0, 8);
+      // Nothing was served yet: what it was to be filled from is all there is, and is named again.
+      const before = restoreFrom && db.status?.epoch === undefined ? { restoreFrom } : undefined;
       const again = async () => {
         if (world.primary) return void world.clock.timer(1_000, () => void again());
         const snapshot = backupsIn(world).find(
           ({ metadata: { name }, status }) =>
             name.includes("-final-") && name.endsWith(`-${id}`) && status?.phase === "Done",
         );
-        const from = snapshot && { restoreFrom: { backup: snapshot.metadata.name } };
-        world.note(`made again${snapshot ? ` from ${snapshot.metadata.name}` : ""}`);
+        const from = snapshot ? { restoreFrom: { backup: snapshot.metadata.name } } : before;
+        world.note(`made again${from ? ` from ${from.restoreFrom.backup}` : ""}`);
         await world.client
           .kind(SampleDB)
           .create(SampleDB.object({ metadata: ref, spec: { ...spec, ...from } as never }));

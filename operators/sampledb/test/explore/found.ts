@@ -538,4 +538,43 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 2000, do: "volume: destroyed", with: { which: 0.655, how: "claim deleted" } },
     ],
   },
+  "a database is made again with an older version than its snapshot: nobody said which one reads it": {
+    beginning: "a replica",
+    seed: 1,
+    steps: [
+      { atMs: 0, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 60000, do: "edit: another version", with: { version: "7.0" } },
+      {
+        atMs: 70000,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+    ],
+  },
+  "a database is deleted while it is filled from its snapshot: who makes it again names that snapshot": {
+    beginning: "a replica, with TLS",
+    seed: 850000325,
+    steps: [
+      {
+        atMs: 75700,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Snapshot" },
+      },
+      { atMs: 79800, do: "backup: the store does not answer", forMs: 37800 },
+      {
+        atMs: 84700,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+    ],
+  },
+  "an old password ends when everything is at rest: that is no write of an operator that does not come to rest":
+    {
+      beginning: "a replica",
+      seed: 870000052,
+      steps: [
+        { atMs: 18200, do: "edit: passwords are rotated", with: { value: "309518" } },
+        { atMs: 470000, do: "edit: paused", forMs: 100 },
+      ],
+    },
 };

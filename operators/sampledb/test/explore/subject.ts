@@ -1,8 +1,10 @@
 /** The SampleDB operator as the explorer plays it. */
 import type { Subject } from "@keelson/testing";
+import { parseJson } from "keelson";
 import { SampleDB } from "../../src/api/sampledb.ts";
 import { sampleDBBackup } from "../../src/backup/backup.ts";
 import { sampleDB } from "../../src/reconcile.ts";
+import type { PasswordHistory } from "../../src/resources/password-history.ts";
 import { SimRedis } from "./application.ts";
 import { simulatedDial } from "./client.ts";
 import {
@@ -142,7 +144,20 @@ function missing(world: RedisWorld): string | undefined {
   const server = serving(world);
   if (!server) return "the Service leads nowhere";
   if (server.name !== status.primary) return `the Service leads to ${server.name}, not to ${status.primary}`;
-  return unfinished && `SampleDBBackup ${unfinished.metadata.name} is ${unfinished.status?.phase}`;
+  if (unfinished) return `SampleDBBackup ${unfinished.metadata.name} is ${unfinished.status?.phase}`;
+  return isPasswordEnding(world) ? "an old password is about to end" : undefined;
+}
+
+/** Longer than it takes to see that nothing is written at rest. */
+const restMs = 180_000;
+
+/** Passwords that were replaced end at a time that was set long before: then every server is told. */
+function isPasswordEnding(world: RedisWorld): boolean {
+  const overlapMs = (databaseIn(world)?.spec.passwordOverlapSeconds ?? 0) * 1_000;
+  const text = secretText(world, "db-acl", "digests.json") ?? "{}";
+  const histories = Object.values(parseJson(text) as unknown as Record<string, PasswordHistory>);
+  const ends = histories.flatMap(({ earlier }) => earlier.map(({ since }) => Date.parse(since) + overlapMs));
+  return ends.some((endMs) => endMs - world.clock.now() < restMs);
 }
 
 /** A certificate reaches servers a while after it was written, and an authority is replaced in steps. */
@@ -183,6 +198,11 @@ async function followAdvice(world: RedisWorld): Promise<string | undefined> {
     if (databaseIn(world)?.spec.version === runs) return undefined;
     await change(world, { version: runs });
     return `sets the version back to ${runs}`;
+  }
+  const [, newer] = /set spec\.version to ([\d.]+),/.exec(message) ?? [];
+  if (ready?.reason === "RestoreFailed" && newer !== undefined) {
+    await change(world, { version: newer });
+    return `sets the version to ${newer}`;
   }
   if (ready?.reason === "RestoreFailed") {
     if (isDestroyed(world, databaseIn(world)?.spec.restoreFrom?.backup)) allowLoss(world);
