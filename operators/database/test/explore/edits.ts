@@ -64,7 +64,7 @@ const deleted = anywhere({
     );
     world.notes.set(neverTakenOver, isLeft);
     world.notes.set("removes", onDelete === "Delete" && !isLeft);
-    world.notes.set("snapshot", onDelete === "Snapshot" && spec["backup"] !== undefined && !isLeft);
+    world.notes.set("snapshot", onDelete === "Snapshot" && spec?.["backup"] !== undefined && !isLeft);
     await world.client
       .kind(Database)
       .delete(world.subject.ref, { propagation: propagation as "Background" | "Foreground" });
