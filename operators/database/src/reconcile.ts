@@ -7,6 +7,7 @@ import { reasons } from "./api/conditions.ts";
 import { Database, type DatabaseObject } from "./api/database.ts";
 import { annotations } from "./api/names.ts";
 import { isReady, type Readiness, statusOf, upToDate } from "./decide/report.ts";
+import { waitOf } from "./decide/upgrade.ts";
 import { dataUidOf } from "./ha/state.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { operatorImage } from "./resources/agent-image.ts";
@@ -140,13 +141,13 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
     : await rollOut(observed, ctx, { version: plan.version, access: pass.access });
   if (rollout !== undefined) return waiting(reasons.rollingOut, rollout, soon);
   if (restore?.phase === "Failed") return waiting(reasons.restoreFailed, restore.message, { recheckMs });
-  if (restore && restore.phase !== "Done") return waiting(reasons.restoring, restore.message, soon);
+  if (restore && restore.phase !== "Done") return waiting(reasons.restoring, waitOf(restore), soon);
   if (plan.refused !== undefined) return waiting(reasons.downgradeRefused, plan.refused, { recheckMs });
   if (upgrade?.phase === "Failed") {
     const advice = `set spec.version to ${upgrade.from}, or annotate the Database with another ${annotations.retryUpgrade} to try again`;
     return waiting(reasons.upgradeFailed, `${upgrade.message}; ${advice}`, { recheckMs });
   }
-  if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
+  if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, waitOf(upgrade), soon);
   const settings = settable(object.spec);
   const behind = observed.instances.find(
     ({ report: said }) => said?.settings !== undefined && !isDeepStrictEqual(said.settings, settings),

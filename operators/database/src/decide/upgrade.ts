@@ -52,6 +52,13 @@ const returnMs = 3 * 60_000;
 export const waitsForAll =
   "it begins when every instance is ready and commits are as safe as spec.durability asks";
 
+/** What keeps an upgrade or a restore in place from being done, in words for the condition Ready. */
+export function waitOf({ phase, message }: { readonly phase: string; readonly message: string }): string {
+  return phase === "Cloning"
+    ? `${message}; it is done when commits are as safe as spec.durability asks`
+    : message;
+}
+
 export const majorPart = (version: string): string => version.split(".")[0] ?? version;
 
 /** An upgrade that has begun goes on, whatever the spec says by now: half-way there is no version to go back to. */

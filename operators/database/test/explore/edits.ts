@@ -1,13 +1,13 @@
 /** What users do to a Database. */
 import { anywhere, type Disturbance, pick, type Scene, type Subject } from "@keelson/testing";
 import { isApiError } from "keelson";
-import { Lease, Secret } from "keelson/kinds";
+import { Lease, Secret, Service } from "keelson/kinds";
 import { DatabaseBackup } from "../../src/api/backup.ts";
 import { Database } from "../../src/api/database.ts";
 import { leaseName } from "../../src/ha/lease-object.ts";
 import { refused } from "../simulation/server.ts";
 import type { SimPostgres } from "./application.ts";
-import { change, specOf } from "./scene.ts";
+import { change, neverTakenOver, specOf } from "./scene.ts";
 
 type Edit = Disturbance<SimPostgres>;
 type Choose = NonNullable<Edit["choose"]>;
@@ -52,9 +52,19 @@ const deleted = anywhere({
   begin: async (world, { propagation, onDelete }) => {
     if (!world.primary) return;
     await change(world, { onDelete });
-    const spec = specOf(world.primary);
-    world.notes.set("removes", onDelete === "Delete");
-    world.notes.set("snapshot", onDelete === "Snapshot" && spec?.backup !== undefined);
+    const { spec, metadata } = world.primary;
+    const { namespace, name } = world.subject.ref;
+    const services = await Promise.all(
+      [name, `${name}-ro`, `${name}-r`].map(
+        async (each) => await world.client.kind(Service).find({ namespace, name: each }),
+      ),
+    );
+    const isLeft = services.every(
+      (each) => each && !each.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid),
+    );
+    world.notes.set(neverTakenOver, isLeft);
+    world.notes.set("removes", onDelete === "Delete" && !isLeft);
+    world.notes.set("snapshot", onDelete === "Snapshot" && spec?.["backup"] !== undefined && !isLeft);
     await world.client
       .kind(Database)
       .delete(world.subject.ref, { propagation: propagation as "Background" | "Foreground" });

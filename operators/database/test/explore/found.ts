@@ -15,6 +15,14 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 5_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
     ],
   },
+  "an upgrade whose commits are not safe yet says what it waits for": {
+    beginning: "two instances",
+    seed: 950001914,
+    steps: [
+      { atMs: 2100, do: "edit: a newer major version", with: { version: "17.1" } },
+      { atMs: 22200, do: "agents: the API server is gone", forMs: 286800, with: { how: "refused" } },
+    ],
+  },
   "a pod that could not be placed is replaced when the spec is corrected": {
     beginning: "three instances with backups",
     seed: 149,

@@ -42,11 +42,17 @@ export function feasible(
   };
 }
 
+/**
+ * Noted of a Database that was deleted before it took over what one of its name had left (`--cascade=orphan`): nothing is its
+ * own, and everything stays for the next one.
+ */
+export const neverTakenOver = "never taken over";
+
 /** What is missing for the spec to be reached, as far as Kubernetes knows. */
 export function missingInStatus(scene: Scene): string | undefined {
   const { primary } = scene;
   if (!primary) {
-    const [left] = scene.pods;
+    const [left] = scene.notes.get(neverTakenOver) === true ? [] : scene.pods;
     return left && `pod ${left.metadata.name} is left`;
   }
   if (primary.metadata.deletionTimestamp !== undefined) return "it is still being deleted";

@@ -10,13 +10,22 @@ import { dataOf, SimPostgres } from "./application.ts";
 import { edits, makeAgain } from "./edits.ts";
 import { faults } from "./faults.ts";
 import { oracles, serving } from "./oracles.ts";
-import { change, feasible, followAdvice, missingInStatus, statusOf, version } from "./scene.ts";
+import {
+  change,
+  feasible,
+  followAdvice,
+  missingInStatus,
+  neverTakenOver,
+  statusOf,
+  version,
+} from "./scene.ts";
 
 export const ref = { namespace: "default", name: "orders" };
 
 export type PostgresWorld = World<SimPostgres>;
 
 const agentImage = "database-operator:test";
+const children = ["pods", "services", "configmaps", "policy/poddisruptionbudgets"];
 const stored = { store: { claim: { name: "backups" } } };
 
 export const subject: Subject<SimPostgres> = {
@@ -65,7 +74,10 @@ export const subject: Subject<SimPostgres> = {
     (world.primary?.spec as DatabaseObject["spec"] | undefined)?.durability === "async",
   followAdvice,
   oracles,
-  keeps: (world) => (world.notes.get("removes") === true ? [] : ["persistentvolumeclaims", "secrets"]),
+  keeps: (world) => {
+    if (world.notes.get(neverTakenOver) === true) return [...children, "persistentvolumeclaims", "secrets"];
+    return world.notes.get("removes") === true ? [] : ["persistentvolumeclaims", "secrets"];
+  },
 };
 
 function begin(spec: object): (world: PostgresWorld) => Promise<void> {
