@@ -94,6 +94,20 @@ describe("deletion", { timeout }, () => {
     ]);
   });
 
+  test("of a paused cluster starts its members for the final backup", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ paused: true })],
+        [1_000, each(killPod)],
+        [20_000, condition((world) => expect(world.pods).toEqual([]))],
+        [20_000, finalBackup],
+        [21_000, remove("Background")],
+      ],
+      healed,
+    );
+  });
+
   test("of a cluster whose status was wiped while nobody looked takes the final backup all the same", async () => {
     const before = new Set<string | undefined>();
     let left = 0;

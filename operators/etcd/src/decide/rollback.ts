@@ -3,10 +3,11 @@
 import { minorOf } from "@keelson/kit";
 import type { Member, Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
+import { majority } from "../engine/quorum.ts";
 import { failureMessage } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRestart, dataLoss, isHealthy, isReversible, mayServe, withMember } from "./facts.ts";
+import { canRestart, dataLoss, isHealthy, isReversible, mayServe, voterCount, withMember } from "./facts.ts";
 import { failedRollout } from "./failed-rollout.ts";
 import { canJoin, joining } from "./join.ts";
 import { desiredTemplate } from "./rollout.ts";
@@ -84,8 +85,9 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
   }
   const changed = o.members.filter(({ record }) => record.template === rollout.hash);
   const next = changed.find((member) => !isHealthy(member)) ?? changed[0];
-  // As in a rollout: with one of three gone, every restart of one that serves would cost the quorum.
-  const addition = next && mayServe(next) && canJoin(o) ? (joining(o) ?? missingMember(o)) : undefined;
+  // With one of three gone, every restart of one that serves would cost the quorum.
+  const isNeeded = next && mayServe(next) && majority(voterCount(o)) === voterCount(o);
+  const addition = isNeeded && canJoin(o) ? (joining(o) ?? missingMember(o)) : undefined;
   if (addition) return { ...addition, reason };
   if (next && !canRestart(o, next)) {
     return {

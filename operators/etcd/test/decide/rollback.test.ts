@@ -126,6 +126,11 @@ decisions("a rollback", rollback, [
     "record RollingBack: example-2 returns to etcd 3.6.16",
   ],
   [
+    "a member is missing, and the others can do without one more",
+    cluster([voter(0), voter(1), voter(2, madeFrom(next))], { spec: { settings, size: 4 }, status: failing }),
+    "record RollingBack: example-2 returns to etcd 3.6.16",
+  ],
+  [
     "a member joins",
     cluster([voter(0), voter(2, madeFrom(next)), joining(3)], { spec: { settings }, status: failing }),
     "addLearner RollingBack: example-3 joins as a learner",
