@@ -44,11 +44,22 @@ export function configMap({
       "initialize.json": initialize,
       host: serviceHost(database, writes),
       "host-read": serviceHost(database, reads),
-      port: String(redisPort),
-      hosts: Array.from({ length: servers }, (_, ordinal) =>
-        serverHost(database, serverName(database, ordinal)),
-      ).join(","),
+      ...connection(database, servers),
       ...Object.fromEntries([...plans].map(([server, plan]) => [planKey(server), planText(plan)])),
     },
   };
+}
+
+/** Enough for the pod that takes the last snapshot. No server starts with it. */
+export function lastConfigMap(database: DatabaseName, servers: number): Desired<typeof ConfigMap> {
+  const metadata = { name: objectNames(database).config, labels: selectorLabels(database) };
+  return { metadata, data: connection(database, servers) };
+}
+
+/** What pods of ours take as their environment. */
+function connection(database: DatabaseName, servers: number) {
+  const hosts = Array.from({ length: servers }, (_, ordinal) =>
+    serverHost(database, serverName(database, ordinal)),
+  );
+  return { port: String(redisPort), hosts: hosts.join(",") };
 }

@@ -11,6 +11,7 @@ import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
 import { claimView, jobView, nodeView, tlsSecretOf } from "../observe/views.ts";
 import { backupsClaim } from "../resources/claims.ts";
+import { lastConfigMap } from "../resources/config.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, objectNames, ownId } from "../resources/names.ts";
 import { decoded } from "../resources/secrets.ts";
@@ -173,9 +174,7 @@ async function finalSnapshot(
     return "taken";
   }
   if (cold?.status?.phase === "Failed") return { impossible: cold.status.failure?.message ?? "it failed" };
-  // Someone may delete it meanwhile, and the pod that takes the snapshot would wait for it.
-  if (db.spec.backup.store === undefined)
-    await ctx.own.backupsClaim.apply(backupsClaim(databaseName(db), db.spec));
+  await keepForSnapshot(db, ctx);
   if (cold)
     return waiting(reasons.finalSnapshot, `${cold.metadata.name} reads the volume`, { recheckMs: 5_000 });
   if (hot?.status?.phase !== "Failed") {
@@ -189,6 +188,15 @@ async function finalSnapshot(
     }
   }
   return await coldSnapshot(db, ctx, id);
+}
+
+/** Someone may delete these meanwhile, and the pod that takes the snapshot would wait for them. */
+async function keepForSnapshot(db: SampleDBObject, { own }: SampleDBContext): Promise<void> {
+  const database = databaseName(db);
+  if (db.spec.backup.store === undefined) await own.backupsClaim.apply(backupsClaim(database, db.spec));
+  if (own.config.get()) return;
+  const servers = Math.max(0, ...[...own.claims.entries().keys()].map(Number)) + 1;
+  await own.config.apply(lastConfigMap(database, servers));
 }
 
 async function coldSnapshot(db: SampleDBObject, ctx: SampleDBContext, id: string): Promise<Snapshot> {

@@ -577,4 +577,17 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 470000, do: "edit: paused", forMs: 100 },
       ],
     },
+  "the ConfigMap is deleted before the last snapshot is ordered: its pod waited for ever": {
+    beginning: "two replicas, each must acknowledge",
+    seed: 880004342,
+    steps: [
+      { atMs: 15700, do: "operator: stopped for a while", forMs: 55700 },
+      {
+        atMs: 32600,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Snapshot" },
+      },
+      { atMs: 37900, do: "by hand: a child is deleted", with: { which: 0.729 } },
+    ],
+  },
 };
