@@ -93,7 +93,7 @@ function reported(text: string): string | undefined {
   }
 }
 
-function obstacleOf(pod: ObjectOf<typeof Pod>): string | undefined {
+export function obstacleOf(pod: ObjectOf<typeof Pod>): string | undefined {
   const { status } = pod;
   const init = failedInit(pod);
   if (init !== undefined) return init;

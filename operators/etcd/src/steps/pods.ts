@@ -1,6 +1,7 @@
 /** Pods: created, deleted, annotated with how to start next time. */
 import { Pod } from "keelson/kinds";
 import { labels } from "../api/names.ts";
+import { obstacleOf } from "../observe/pod-view.ts";
 import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey, memberLabels } from "../resources/names.ts";
 import { ownersOf } from "../resources/owners.ts";
@@ -32,6 +33,7 @@ export async function deletePods(
   const { cluster, ctx, event } = step;
   for (const member of members) {
     if (await losesVolume(step, member)) return { refused: `the claim ${member} is being deleted` };
+    if (await runsByNow(step, member)) return { refused: `the pod ${member} runs by now` };
   }
   for (const member of members) {
     await ctx.own.pods.delete(
@@ -49,6 +51,14 @@ async function losesVolume({ cluster, ctx, gathered }: StepContext, member: stri
   if (!seen?.claim || seen.claim.deleting) return false;
   const claim = await ctx.own.claims.live(memberKey(clusterName(cluster), member));
   return claim?.metadata.deletionTimestamp !== undefined;
+}
+
+/** A pod that could not run may have begun to, while others were waited for that do not answer. */
+async function runsByNow({ cluster, ctx, gathered }: StepContext, member: string): Promise<boolean> {
+  const seen = gathered.observed.members.find(({ record }) => record.name === member);
+  if (seen?.pod?.obstacle === undefined) return false;
+  const pod = await ctx.own.pods.live(memberKey(clusterName(cluster), member));
+  return pod?.metadata.uid === seen.pod.uid && obstacleOf(pod) === undefined;
 }
 
 export async function markVoter(

@@ -188,4 +188,16 @@ export const foundClaims: Readonly<Record<string, Plan>> = {
       { atMs: 200, do: "edit: hibernated", forMs: 90000 },
     ],
   },
+  "a pod that could not run begins to, while the operator waits for others: it was replaced then": {
+    beginning: "three members with TLS and a password",
+    seed: 900003359,
+    steps: [
+      { atMs: 7200, do: "pod: deleted", with: { which: 0.305, force: false } },
+      { atMs: 24600, do: "volume: full", forMs: 97000, with: { which: 0.038 } },
+      { atMs: 71600, do: "volume: destroyed", with: { which: 0.646, how: "claim deleted" } },
+      { atMs: 75000, do: "edit: quota", with: { quotaBytes: 8000000 } },
+      { atMs: 105800, do: "pod: deleted", with: { which: 0.696, force: false } },
+      { atMs: 122900, do: "edit: storage", with: { size: "1Gi" } },
+    ],
+  },
 };
