@@ -73,7 +73,7 @@ test("a member that has come back meanwhile is not removed", async () => {
   expect(gone.calls).toEqual(["remove 7"]);
 });
 
-test("a pod is not ended by whoever does not know that its claim would go with it", async () => {
+test("a pod is not ended when its claim is being deleted and the decision was made without that knowledge", async () => {
   const decision = { do: "deletePods", members: ["c-1"], reason: "Hibernating", message: "" };
   const ended = async (given: Given) => {
     const { step, calls } = stepOf(given);

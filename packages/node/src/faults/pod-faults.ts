@@ -26,7 +26,7 @@ const chunkBytes = 1 << 20;
 
 export class PodFaults {
   readonly #options: PodFaultsOptions;
-  /** By the pod that is cut off, which may be gone before it is mended. */
+  /** With the pod that is cut off. It may be gone before its cut is removed. */
   readonly #cuts: { readonly pod: PodRef; readonly cut: Cut }[] = [];
 
   constructor(options: PodFaultsOptions) {
