@@ -54,12 +54,25 @@ test("a lock of another view of processes is held, and its holder may be gone", 
 test("of many that find a dead lock one takes it", async () => {
   const home = mkdtempSync(join(tmpdir(), "lock-"));
   const path = join(home, "lock");
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 300; round++) {
     writeFileSync(path, dead);
     const tries = Array.from({ length: 8 }, () => holdLock(path, () => new Error("held")));
     const held = (await Promise.allSettled(tries)).filter(({ status }) => status === "fulfilled");
     expect(held).toHaveLength(1);
     rmSync(path);
+  }
+  expect(readdirSync(home)).toEqual([]);
+  rmSync(home, { recursive: true });
+});
+
+test("one that died while it took over a dead lock keeps nobody from it", async () => {
+  const home = mkdtempSync(join(tmpdir(), "lock-"));
+  const path = join(home, "lock");
+  for (const name of [path, `${path}.next`, `${path}.next.next`]) writeFileSync(name, dead);
+  {
+    await using _ = await holdLock(path, (pid) => new Error(`held by ${pid}`));
+    expect(readdirSync(home)).toEqual(["lock"]);
+    expect(readFileSync(path, "utf8")).toBe(ownMark());
   }
   expect(readdirSync(home)).toEqual([]);
   rmSync(home, { recursive: true });

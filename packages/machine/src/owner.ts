@@ -54,28 +54,38 @@ export type InUse = (pid: string, isElsewhere: boolean) => Error;
  * Holds a file with our mark until disposal. Throws what `inUse` makes of it while another process holds it.
  *
  * The file appears with its mark in it. One without a mark is what a full disk or a power cut left, and is taken over.
+ * Only the holder of a second lock beside it takes over, so that of several that find a dead lock one gets it.
  */
 export async function holdLock(path: string, inUse: InUse): Promise<HeldLock> {
   const own = `${path}.${ownMark()}-${locks++}`;
   try {
     await writeFile(own, ownMark(), { mode: 0o600 });
     while (!(await tryLink(own, path))) {
-      const taken = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOENT") throw error;
-      });
       // Released at this moment.
-      if (taken === undefined) continue;
-      if (!isAbandoned(taken)) {
-        const [view, pid = "?"] = taken.split("-");
-        throw inUse(pid, view !== processView());
-      }
-      await takeAway(path, taken, own);
+      const holder = await holderOf(path, inUse);
+      if (holder === undefined) continue;
+      await using _ = await holdLock(`${path}.next`, inUse);
+      // Another may have taken over, and even let go, before we got the second lock.
+      if ((await holderOf(path, inUse)) === undefined) continue;
+      await rename(own, path);
+      break;
     }
   } finally {
     await rm(own, { force: true });
   }
   const release = () => rmSync(path, { force: true });
   return { release, [Symbol.asyncDispose]: async () => release() };
+}
+
+/** The mark of a dead holder, or undefined when there is no lock. Throws what `inUse` makes of one that lives. */
+async function holderOf(path: string, inUse: InUse): Promise<string | undefined> {
+  const mark = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    return undefined;
+  });
+  if (mark === undefined || isAbandoned(mark)) return mark;
+  const [view, pid = "?"] = mark.split("-");
+  throw inUse(pid, view !== processView());
 }
 
 /** Several locks of one process are made at the same time. */
@@ -92,19 +102,6 @@ async function tryLink(from: string, to: string): Promise<boolean> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
-  }
-}
-
-/** Two may find the same dead lock: what the slower one takes away may be the faster one's by then, and goes back. */
-async function takeAway(path: string, dead: string, own: string): Promise<void> {
-  const away = `${own}.old`;
-  try {
-    await rename(path, away);
-    if ((await readFile(away, "utf8")) !== dead) await tryLink(away, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  } finally {
-    await rm(away, { force: true });
   }
 }
 
