@@ -38,6 +38,8 @@ export type Action =
   | { readonly do: "compareHashes"; readonly purpose: string; readonly members: readonly string[] }
   | {
       readonly do: "makeSpace";
+      /** Who is asked to drop history and to lift the alarm: one that has a leader. */
+      readonly via: string;
       readonly members: readonly string[];
       /** History up to here is dropped: the newest of all, which the member that is asked may not have reached. */
       readonly revision: bigint;

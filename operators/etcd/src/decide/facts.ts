@@ -3,7 +3,7 @@ import { minorOf } from "@keelson/kit";
 import type { Member, Template } from "../api/cluster.ts";
 import { hex } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
-import { type Diagnosis, diagnose } from "../engine/termination-message.ts";
+import { type Diagnosis, diagnose, lacksSpace } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 
 /** etcd counts a peer as connected after this long, so a restarted member gets as much. */
@@ -150,6 +150,16 @@ function hasOpened(o: Observed, { pod, progress }: ObservedMember): boolean {
   if (progress !== undefined || pod?.runningSinceMs === undefined) return progress !== undefined;
   const ageMs = o.nowMs - pod.runningSinceMs;
   return ageMs >= openMs || ageMs < -settleMs;
+}
+
+/** It ended because its volume is full, and has not come back since. */
+export function isFull(o: Observed, member: ObservedMember): boolean {
+  return lacksSpace(member.pod?.terminationMessage ?? "") && !hasOpened(o, member);
+}
+
+/** Kubernetes says that its pod cannot run, and nothing says that it does. */
+export function cannotRun({ pod, status }: ObservedMember): boolean {
+  return pod?.obstacle !== undefined && !pod.deleting && !pod.ready && status === undefined;
 }
 
 /**

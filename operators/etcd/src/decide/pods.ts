@@ -180,9 +180,12 @@ function planFor(o: Observed, member: ObservedMember): PodPlan | undefined {
   const { hash, recipe } = template;
   const isVoter = record.phase === "Voter" || (record.phase === "Leaving" && entry?.learner !== true);
   const role = isVoter ? "voter" : "learner";
-  const start: StartMode | undefined = startedBefore(member) ? { mode: "again" } : joinMode(o, member);
-  // A learner's first start needs etcd's list; without one it waits.
-  if (!start || (record.phase === "Learner" && !entry)) return undefined;
+  // Without a quorum nobody knows whether it votes by now: with data it goes on as what it is, without it does not start.
+  const isUnknown = o.list === undefined && record.id !== undefined;
+  const start: StartMode | undefined =
+    isUnknown || startedBefore(member) ? { mode: "again" } : joinMode(o, member);
+  // A learner's first start needs etcd's list.
+  if (!start || (record.phase === "Learner" && !entry && !isUnknown)) return undefined;
   return { member: record.name, template: { hash, recipe }, start, role };
 }
 

@@ -7,11 +7,24 @@ import { majority } from "../engine/quorum.ts";
 import { failureMessage } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRestart, dataLoss, isHealthy, isReversible, mayServe, voterCount, withMember } from "./facts.ts";
-import { failedRollout } from "./failed-rollout.ts";
+import {
+  cannotRun,
+  canRestart,
+  dataLoss,
+  isFull,
+  isHealthy,
+  isReversible,
+  mayServe,
+  namesOf,
+  needsPod,
+  voterCount,
+  withMember,
+} from "./facts.ts";
+import { failedRollout, failureOf } from "./failed-rollout.ts";
 import { canJoin, joining } from "./join.ts";
 import { desiredTemplate } from "./rollout.ts";
 import { missingMember } from "./scale.ts";
+import { isAskedFor } from "./stuck.ts";
 
 const reason = reasons.rollingBack;
 
@@ -53,8 +66,8 @@ function failure(o: Observed, member: ObservedMember, rollout: Rollout): string 
   if (status && status.version !== rollout.recipe.version) {
     return `${record.name} runs etcd ${status.version} where ${rollout.recipe.version} was asked for`;
   }
-  // A member without data is replaced; no template can help it.
-  if (isHealthy(member) || dataLoss(o, member) !== undefined) return undefined;
+  // A member without data is replaced, and one whose volume is full waits for space; no template can help them.
+  if (isHealthy(member) || dataLoss(o, member) !== undefined || isFull(o, member)) return undefined;
   if (pod.obstacle !== undefined && ageMs >= o.spec.timeouts.obstacleSeconds * 1_000) {
     const cause = failureMessage(pod.terminationMessage);
     return `${record.name} cannot run: ${pod.obstacle}${cause === undefined ? "" : `; it said: ${cause}`}`;
@@ -85,6 +98,8 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
   }
   const changed = o.members.filter(({ record }) => record.template === rollout.hash);
   const next = changed.find((member) => !isHealthy(member)) ?? changed[0];
+  const forward = next && mayServe(next) ? forwardAgain(o, rollout, template) : undefined;
+  if (forward) return forward;
   // With one of three gone, every restart of one that serves would cost the quorum.
   const isNeeded = next && mayServe(next) && majority(voterCount(o)) === voterCount(o);
   const addition = isNeeded && canJoin(o) ? (joining(o) ?? missingMember(o)) : undefined;
@@ -111,6 +126,37 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
     status: { rollout: undefined, comparison: undefined, failedRollout: failed },
     reason,
     message: `every member is back at etcd ${template.recipe.version}`,
+  };
+}
+
+/**
+ * The way back may be closed: the old template asks for nodes or images that are gone. While members that cannot run from
+ * it are waited for, and others serve from what the spec asks for, the rollout goes on; with pauses, in case neither runs.
+ */
+function forwardAgain(o: Observed, rollout: Rollout, template: Template): Decision | undefined {
+  if (!isAskedFor(o, rollout) || failureOf(o, rollout.hash)) return undefined;
+  const stranded = o.members.filter(
+    (member) =>
+      needsPod(o, member) &&
+      member.pod?.template === template.hash &&
+      cannotRun(member) &&
+      o.nowMs - member.pod.createdMs >= o.spec.timeouts.obstacleSeconds * 1_000 &&
+      dataLoss(o, member) === undefined &&
+      !isFull(o, member),
+  );
+  const [first] = stranded;
+  if (!first) return undefined;
+  const members = o.members.map(({ record }) =>
+    stranded.some((each) => each.record === record) ? { ...record, template: rollout.hash } : record,
+  );
+  const why = `${first.record.name} cannot run from the old template either: ${first.pod?.obstacle}`;
+  const failed = failedRollout(o, rollout, `${rollout.rollback}; ${why}`);
+  return {
+    do: "record",
+    status: { members, rollout: withoutRollback(rollout), failedRollout: failed },
+    event: `the rollout goes on: ${why}`,
+    reason: reasons.rolling,
+    message: `${namesOf(stranded)} cannot run from the old template and follows the spec`,
   };
 }
 

@@ -6,6 +6,7 @@ import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
 import { nextVersion } from "../engine/version.ts";
 import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts";
+import { trialName } from "../resources/names.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
 import { isSettled, isStable, leaderOf, namesOf, purposeOf, unchangedMs, withMember } from "./facts.ts";
@@ -64,15 +65,18 @@ function begin(o: Observed): Decision | undefined {
       message: `nothing is rolled out: ${impossible}`,
     };
   }
-  const trial = trialOf(o, template);
   const what = version === o.status.template?.recipe.version ? "a new configuration" : `etcd ${version}`;
-  if (!trial) return { do: "tryTemplate", template, reason, message: `${what} is tried` };
+  const by = trialName(o.cluster, template.hash);
+  const trial = trialOf(o, template);
+  if (!trial && o.trials.some((other) => other.template === template.hash))
+    return { do: "wait", reason, message: `${what} is tried when ${by} has stopped`, recheckMs: 1_000 };
+  if (!trial) return { do: "tryTemplate", template, reason, message: `${what} is tried by ${by}` };
   if (trial.outcome === "running") {
     const obstacle =
       trial.obstacle === undefined
         ? ""
-        : ` and cannot run: ${trial.obstacle}; it is given up after spec.timeouts.obstacleSeconds`;
-    return { do: "wait", reason, message: `${what} is tried${obstacle}`, recheckMs: 1_000 };
+        : `, which cannot run: ${trial.obstacle}; it is given up after spec.timeouts.obstacleSeconds`;
+    return { do: "wait", reason, message: `${what} is tried by ${by}${obstacle}`, recheckMs: 1_000 };
   }
   return {
     do: "record",

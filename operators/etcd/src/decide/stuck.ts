@@ -1,5 +1,5 @@
 /** Members that do not run: what they need of the spec reaches them at once, with or without a quorum. */
-import { compareVersions, minorOf } from "@keelson/kit";
+import { isNewerMinor, minorOf } from "@keelson/kit";
 import { Quantity } from "keelson";
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
@@ -7,7 +7,7 @@ import { ofNextMinor } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, diagnosisOf, namesOf, needsPod } from "./facts.ts";
+import { cannotRun, dataLoss, diagnosisOf, namesOf, needsPod } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
@@ -21,6 +21,7 @@ export function stuckMembers(o: Observed): Decision | undefined {
   // A rollout of what the spec asks for goes on; a member that cannot run takes its turn at once, unless the version changes.
   const wanted = isWanted(o, rollout) ? rollout : undefined;
   const target = wanted ?? templateNow(o);
+  if (!wanted && target && failureOf(o, target.hash)) return undefined;
   if (!target || !template || target.recipe.version !== template.recipe.version) return undefined;
   // It failed, and the members are on their way back from it.
   if (rollout?.rollback !== undefined && target.hash === rollout.hash) return undefined;
@@ -55,7 +56,8 @@ export function newerData(o: Observed): Decision | undefined {
   );
   if (!template) return undefined;
   const { version } = template.recipe;
-  const isAgreed = !rollout && compareVersions(o.clusterVersion ?? version, version) > 0;
+  const newest = rollout?.recipe.version ?? version;
+  const isAgreed = isNewerMinor(o.clusterVersion ?? newest, newest);
   if (older.length === 0 && !isAgreed) return undefined;
   const target = isNextMinor(rollout, version) ? rollout : nextTemplate(o, version);
   if (!target) return undefined;
@@ -131,11 +133,14 @@ function templateNow(o: Observed): Template | undefined {
   const version = o.status.template?.recipe.version;
   if (version === undefined) return undefined;
   const desired = desiredTemplate(o);
-  const target =
-    "template" in desired && desired.template.recipe.version === version
-      ? desired.template
-      : templateOf(recipeOf(o, version));
-  return failureOf(o, target.hash) ? undefined : target;
+  return "template" in desired && desired.template.recipe.version === version
+    ? desired.template
+    : templateOf(recipeOf(o, version));
+}
+
+/** Whether the spec asks for this template, as the next step or at the version that runs. */
+export function isAskedFor(o: Observed, template: Template): boolean {
+  return isWanted(o, template) || templateNow(o)?.hash === template.hash;
 }
 
 function isWanted(o: Observed, rollout: Template | undefined): boolean {
@@ -147,8 +152,4 @@ function isStuck(member: ObservedMember, rollout: Template | undefined): boolean
   return (
     cannotRun(member) || (!member.pod && rollout !== undefined && member.record.template === rollout.hash)
   );
-}
-
-function cannotRun({ pod, status }: ObservedMember): boolean {
-  return pod?.obstacle !== undefined && !pod.deleting && !pod.ready && status === undefined;
 }

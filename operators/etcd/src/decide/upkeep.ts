@@ -40,7 +40,10 @@ export function corruption(o: Observed): Decision | undefined {
   if (odd?.record.phase === "Leaving") return undefined;
   if (odd) return leave(o, odd, "its data is not that of the majority", reason);
   const via = contactFor(o);
-  if (via === undefined) return { do: "wait", reason, message: "the alarm is lifted when a leader is known" };
+  if (via === undefined) {
+    const message = `the alarm is lifted when there is a leader among ${namesOf(o.members)}`;
+    return { do: "wait", reason, message };
+  }
   return {
     do: "disarm",
     alarms: raised,
@@ -72,8 +75,13 @@ export function noSpace(o: Observed): Decision | undefined {
   const silent = o.members.filter(({ status }) => status === undefined);
   // It may raise the alarm again as long as it is not defragmented.
   const left = silent.length === 0 ? "" : `; ${namesOf(silent)} follows when it answers`;
+  const via = contactFor(o);
+  if (via === undefined) {
+    const message = `etcd is out of space; old revisions are dropped when there is a leader among ${namesOf(o.members)}`;
+    return { do: "wait", reason, message, recheckMs: 1_000 };
+  }
   const message = `etcd is out of space; old revisions are dropped${left}`;
-  return { do: "makeSpace", members, revision: newest, alarms: raised, quota, reason, message };
+  return { do: "makeSpace", via, members, revision: newest, alarms: raised, quota, reason, message };
 }
 
 /** Nine tenths: below that it is worth accepting writes again. */

@@ -42,6 +42,11 @@ export function diagnose(message: string): Diagnosis | undefined {
   return SENTENCES.find(([pattern]) => pattern.test(message))?.[1];
 }
 
+/** The volume is full: no other settings or version of etcd would help. */
+export function lacksSpace(message: string): boolean {
+  return /no space left on device/.test(message);
+}
+
 const longest = 300;
 
 /** The sentence in which etcd says why it exits, if the message has one. */

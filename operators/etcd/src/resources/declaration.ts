@@ -20,7 +20,7 @@ export const owns = {
   /** The final backup, which remains when everything else is gone. */
   finalBackups: many(EtcdBackup, { outlives: true, absent: "keep" }),
   /** Pods that try a template before a rollout starts. */
-  trials: many(Pod),
+  trials: many(Pod, { outlives: true }),
 };
 
 export const reads = {

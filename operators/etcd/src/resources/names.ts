@@ -39,6 +39,11 @@ export function ordinalOf(cluster: ClusterName, member: string): number | undefi
   return /^(0|[1-9][0-9]*)$/.test(key) ? Number(key) : undefined;
 }
 
+/** The pod that tries a template before any member gets it. */
+export function trialName(cluster: ClusterName, template: string): string {
+  return `${cluster.name}-trial-${template}`;
+}
+
 /** The name that a member's pod has in the cluster's DNS, through the headless service. */
 export function memberHost(cluster: ClusterName, member: string): string {
   return `${member}.${cluster.name}.${cluster.namespace}.svc`;

@@ -14,7 +14,15 @@ import {
   startSettings,
   tlsPaths,
 } from "./flags.ts";
-import { type ClusterName, clientPort, metricsPort, nonRoot, peerPort, selectorLabels } from "./names.ts";
+import {
+  type ClusterName,
+  clientPort,
+  metricsPort,
+  nonRoot,
+  peerPort,
+  selectorLabels,
+  trialName,
+} from "./names.ts";
 import { recipeTls } from "./recipe.ts";
 import { type RestoreSource, restoreContainers } from "./restore-containers.ts";
 
@@ -77,7 +85,7 @@ export function trialFor(cluster: ClusterName, template: Template): Desired<type
   const { recipe } = template;
   return {
     metadata: {
-      name: `${cluster.name}-trial-${template.hash}`,
+      name: trialName(cluster, template.hash),
       annotations: { [annotations.template]: template.hash },
     },
     spec: {
@@ -85,6 +93,8 @@ export function trialFor(cluster: ClusterName, template: Template): Desired<type
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       restartPolicy: "Never",
+      // Nothing is lost with it, so nobody waits for the kubelet of a node that is gone.
+      terminationGracePeriodSeconds: 0,
       securityContext: restrictedPodWithoutVolumes(nonRoot),
       containers: [
         {

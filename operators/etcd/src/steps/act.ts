@@ -7,7 +7,7 @@ import { compareHashes, defragment, disarm, makeSpace } from "./maintenance.ts";
 import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
 import { createPods, deletePods, markVoter, repairPod } from "./pods.ts";
 import { endTrials, tryTemplate } from "./rollout.ts";
-import type { Pass, StepContext, StepResult } from "./step.ts";
+import { attempt, type Pass, type StepContext, type StepResult } from "./step.ts";
 
 /** How soon to reconcile again: after an action, after a refused one, and when there is nothing to do. */
 const actedMs = 200;
@@ -101,17 +101,13 @@ async function perform(step: StepContext, decision: Decision): Promise<StepResul
       await endTrials(step);
       break;
     case "compareHashes":
-      await compareHashes(step, decision);
-      break;
+      return await attempt(step, async () => await compareHashes(step, decision));
     case "makeSpace":
-      await makeSpace(step, decision);
-      break;
+      return await attempt(step, async () => await makeSpace(step, decision));
     case "disarm":
-      await disarm(step, decision);
-      break;
+      return await attempt(step, async () => await disarm(step, decision));
     case "defragment":
-      await defragment(step, decision);
-      break;
+      return await attempt(step, async () => await defragment(step, decision));
     case "enableAuthentication":
       return await enableAuthentication(step, decision);
     case "changePassword":

@@ -34,7 +34,7 @@ export async function finalize(
     if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) ctx.recheck(outcome.recheckMs);
     // What keeps the cluster from serving keeps the backup from being taken, and members from being replaced.
     if (unfinished.outcome === "waiting" && outcome.outcome !== "done")
-      return waiting(reason, `${unfinished.message}; ${obstacleOf(outcome)}`);
+      return waiting(reason, `${unfinished.message}; ${obstacleOf(outcome, backup)}`);
     return unfinished;
   }
   const message = "the members are stopped: the cluster is deleted";
@@ -64,9 +64,9 @@ export async function finalize(
 }
 
 /** What keeps the cluster from serving, with what a person can do where it never will. */
-function obstacleOf(outcome: Exclude<Outcome, { outcome: "done" }>): string {
+function obstacleOf(outcome: Exclude<Outcome, { outcome: "done" }>, backup: Outcome | undefined): string {
   const isHopeless = outcome.outcome === "failed" && outcome.reason === reasons.allDataLost;
-  if (!isHopeless) return outcome.message;
+  if (!isHopeless || !backup) return outcome.message;
   return `${outcome.message}, and remove spec.deletion.finalBackup to let this one go without a backup`;
 }
 

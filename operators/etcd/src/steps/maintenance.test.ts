@@ -62,7 +62,10 @@ test("history is dropped up to the newest revision, and what is written meanwhil
     },
     event: () => {},
   } as unknown as StepContext;
-  const decision = { do: "makeSpace", members: ["example-1"], revision: 100n, alarms: [], quota: 1_000n };
+  const decision = {
+    ...{ do: "makeSpace", via: "example-1", members: ["example-1"] },
+    ...{ revision: 100n, alarms: [], quota: 1_000n },
+  };
   await makeSpace(step, decision as unknown as DecisionTo<"makeSpace">);
   expect(calls).toEqual(["compact 100"]);
   expect(recorded).toEqual({ revision: "100" });

@@ -68,12 +68,11 @@ function least(values: readonly bigint[]): bigint {
 /** Drops history, defragments member by member, and disarms the alarm if there is space again. */
 export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpace">): Promise<void> {
   const { ctx, gathered, event } = step;
-  const { members, revision, alarms, quota } = decision;
-  const [first = ""] = members;
+  const { via, members, revision, alarms, quota } = decision;
   const call = { signal: ctx.signal, timeoutMs: longMs };
   ctx.assertLeading();
   try {
-    await etcdOf(step, first).compact(revision, call);
+    await etcdOf(step, via).compact(revision, call);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "Compacted")) throw error;
   }
@@ -81,7 +80,7 @@ export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpa
     ctx.assertLeading();
     await etcdOf(step, name).defragment(call);
   }
-  const { dbSizeInUseBytes } = await etcdOf(step, first).status(call);
+  const { dbSizeInUseBytes } = await etcdOf(step, via).status(call);
   // What was written meanwhile is not dropped, so the data is not known to fill the quota at a later revision.
   ctx.setStatus({ ...statusOf(gathered.observed, decision), space: { revision: revision.toString() } });
   if (fillsQuota(dbSizeInUseBytes, quota)) {
@@ -93,7 +92,7 @@ export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpa
     return;
   }
   ctx.assertLeading();
-  for (const alarm of alarms) await etcdOf(step, first).disarm(alarm, call);
+  for (const alarm of alarms) await etcdOf(step, via).disarm(alarm, call);
   event("Normal", "SpaceMade", `history before revision ${revision} was dropped and the alarm lifted`);
 }
 

@@ -285,7 +285,7 @@ decisions("the order of policies", decide, [
   [
     "a rollout before a change of size",
     three({ spec: { settings: { snapshotCount: 5 }, size: 5 } }),
-    "tryTemplate RollingOut: a new configuration is tried",
+    `tryTemplate RollingOut: a new configuration is tried by example-trial-${templateFor({ settings: { snapshotCount: 5 } }).hash}`,
   ],
   [
     "a change of size before defragmentation",

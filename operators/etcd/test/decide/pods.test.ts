@@ -105,9 +105,10 @@ decisions("members without a pod", missingPods, [
     { pods: [{ start: { mode: "again" } }] },
   ],
   [
-    "a learner without etcd's list",
+    "a learner without etcd's list: it may vote by now",
     cluster([voter(0), learner(1, noPod, unstarted)], { quorum: false }),
-    undefined,
+    "createPods Growing: example-1: its pod starts",
+    { pods: [{ start: { mode: "again" }, role: "learner" }] },
   ],
   ["a learner that is not in the list", cluster([voter(0), learner(1, noPod, removedFromEtcd)]), undefined],
 ]);

@@ -1,13 +1,18 @@
+import { expect } from "vitest";
 import { rollback } from "../../src/decide/rollback.ts";
 import {
   alarm,
+  but,
+  claim,
   cluster,
   crashed,
   createdAgo,
   down,
   joining,
+  learner,
   madeFrom,
   obstacle,
+  pod,
   record,
   type Special,
   says,
@@ -31,6 +36,7 @@ const rolling = (traits: Trait[], special: Special = {}) =>
   });
 const back = (why: string) => ({ rollout: { ...next, rollback: why } });
 const failing = back("example-2 cannot run: CrashLoopBackOff");
+const noSpace = "panic: write /data/member/wal/0.tmp: no space left on device";
 const because = (why: string) => `record RollingBack: the rollout is rolled back: ${why}`;
 
 decisions("a rollout that fails", rollback, [
@@ -75,6 +81,16 @@ decisions("a rollout that fails", rollback, [
     "its container says why",
     rolling([crashed("error verifying flags, unknown flag"), obstacle("CrashLoopBackOff"), createdAgo(60)]),
     because("example-2 cannot run: CrashLoopBackOff; it said: error verifying flags, unknown flag"),
+  ],
+  [
+    "its volume is full: no template helps it",
+    rolling([crashed(noSpace), obstacle("CrashLoopBackOff"), createdAgo(400)]),
+    undefined,
+  ],
+  [
+    "its volume was full, and it has run since without getting ready",
+    rolling([crashed(noSpace), pod({ runningSinceMs: 0 }), createdAgo(300)]),
+    because("example-2 was not ready after 300 s"),
   ],
   ["it is not ready yet", rolling([unready, createdAgo(299)]), undefined],
   [
@@ -193,5 +209,85 @@ decisions("a rollback", rollback, [
     "the version that they agreed on is unknown",
     upgrade({ clusterVersion: undefined }),
     "record RollingBack: example-2 returns to etcd 3.6.16",
+  ],
+]);
+
+const nowhere = "Unschedulable: no node has these labels";
+/** The first member returned to the old template, and cannot run from it; the second serves from the new one. */
+const stranded = (traits: Trait[], special: Special = {}) =>
+  cluster(
+    [voter(0, down, obstacle(nowhere), createdAgo(60), ...traits), voter(1, madeFrom(next)), voter(2)],
+    {
+      spec: { settings },
+      ...special,
+      status: { ...failing, ...special.status },
+    },
+  );
+const waits = "wait RollingBack: example-1 waits for its turn: another voter does not serve";
+const forward = "record RollingOut: example-0 cannot run from the old template and follows the spec";
+const pauseUntil = (retryAt: string) => ({
+  failedRollout: { hash: next.hash, version: "3.6.16", message: "it failed", attempts: 1, retryAt },
+});
+const later = (seconds: number) => new Date(three().nowMs + seconds * 1_000).toISOString();
+
+decisions("a rollback to a template that does not run any more", rollback, [
+  [
+    "the rollout goes on, since the spec asks for it and another member serves from it",
+    stranded([]),
+    forward,
+    {
+      status: {
+        rollout: expect.not.objectContaining({ rollback: expect.anything() }),
+        members: [{ template: next.hash }, { template: next.hash }, { template: templateFor().hash }],
+        failedRollout: {
+          hash: next.hash,
+          message: `example-2 cannot run: CrashLoopBackOff; example-0 cannot run from the old template either: ${nowhere}`,
+          attempts: 1,
+          retryAt: later(300),
+        },
+      },
+    },
+  ],
+  ["what keeps the member from running may pass", stranded([createdAgo(59)]), waits],
+  ["the member runs by now", stranded([obstacle("x"), but({ status: voter(0).status })]), waits],
+  ["its pod is still of another template", stranded([pod({ template: next.hash })]), waits],
+  [
+    "its volume is full: no template helps it",
+    stranded([crashed(noSpace), obstacle("CrashLoopBackOff")]),
+    waits,
+  ],
+  ["its data is lost: no template helps it", stranded([claim({ lost: true })]), waits],
+  ["the spec asks for the old template", stranded([], { spec: { settings: {} } }), waits],
+  [
+    "the spec asks for a later version as well",
+    stranded([], { spec: { settings, version: "3.7.3" } }),
+    forward,
+  ],
+  ["neither template runs: the next attempt waits", stranded([], { status: pauseUntil(later(1)) }), waits],
+  [
+    "neither template runs: the pause is over",
+    stranded([], { status: pauseUntil(later(0)) }),
+    forward,
+    { status: { failedRollout: { attempts: 2, retryAt: later(600) } } },
+  ],
+  [
+    "one that joins cannot run from it, and those that serve are not restarted for it",
+    cluster(
+      [
+        voter(0, madeFrom(next)),
+        voter(1, madeFrom(next)),
+        learner(2, down, obstacle(nowhere), createdAgo(60)),
+      ],
+      { spec: { settings }, status: failing },
+    ),
+    "record RollingOut: example-2 cannot run from the old template and follows the spec",
+  ],
+  [
+    "the others do not serve from the new one either",
+    cluster([voter(0, down, obstacle(nowhere), createdAgo(60)), voter(1, madeFrom(next), down), voter(2)], {
+      spec: { settings },
+      status: failing,
+    }),
+    "record RollingBack: example-1 returns to etcd 3.6.16",
   ],
 ]);

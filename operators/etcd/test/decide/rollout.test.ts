@@ -30,6 +30,11 @@ const tried = (outcome: "succeeded" | "failed" | "running") => ({
   ...change,
   trials: [trial(next, { outcome })],
 });
+const triedBy = (
+  decision: "tryTemplate" | "wait",
+  { hash }: { hash: string },
+  what = "a new configuration",
+) => `${decision} RollingOut: ${what} is tried by example-trial-${hash}`;
 const large = (requests: object) => ({ spec: { resources: { requests } } });
 const entry = { id: "999", name: "other", peerUrls: ["http://elsewhere:2380"], clientUrls: [] };
 const stuck = (seconds: number) => ({
@@ -64,7 +69,7 @@ decisions("the start of a rollout", rollout, [
   [
     "a learner is unknown to the operator",
     three({ ...change, unknownMembers: [{ ...entry, learner: true }] }),
-    "tryTemplate RollingOut: a new configuration is tried",
+    triedBy("tryTemplate", next),
   ],
   [
     "it has failed before, and the time has come to try it again",
@@ -80,21 +85,16 @@ decisions("the start of a rollout", rollout, [
         },
       },
     }),
-    "tryTemplate RollingOut: a new configuration is tried",
+    triedBy("tryTemplate", next),
   ],
-  [
-    "a new configuration was not tried yet",
-    three(change),
-    "tryTemplate RollingOut: a new configuration is tried",
-    { template: next },
-  ],
+  ["a new configuration was not tried yet", three(change), triedBy("tryTemplate", next), { template: next }],
   [
     "a new version was not tried yet",
     three({ spec: { version: "3.7.3" } }),
-    "tryTemplate RollingOut: etcd 3.7.3 is tried",
+    triedBy("tryTemplate", newMinor, "etcd 3.7.3"),
     { template: newMinor },
   ],
-  ["the trial runs", three(tried("running")), "wait RollingOut: a new configuration is tried"],
+  ["the trial runs", three(tried("running")), triedBy("wait", next)],
   [
     "the trial failed",
     three(tried("failed")),
@@ -112,7 +112,7 @@ decisions("the start of a rollout", rollout, [
   [
     "the trial cannot start, which may pass",
     three(stuck(59)),
-    "wait RollingOut: a new configuration is tried and cannot run: ErrImagePull; it is given up after spec.timeouts.obstacleSeconds",
+    `wait RollingOut: a new configuration is tried by example-trial-${next.hash}, which cannot run: ErrImagePull; it is given up after spec.timeouts.obstacleSeconds`,
   ],
   [
     "the trial cannot start",
@@ -132,12 +132,12 @@ decisions("the start of a rollout", rollout, [
   [
     "a node has both",
     three(large({ cpu: 4, memory: "16Gi" })),
-    "tryTemplate RollingOut: a new configuration is tried",
+    triedBy("tryTemplate", templateFor({ resources: { requests: { cpu: 4, memory: "16Gi" } } })),
   ],
   [
     "no node is known",
     three({ ...large({ cpu: "5" }), largestNode: undefined }),
-    "tryTemplate RollingOut: a new configuration is tried",
+    triedBy("tryTemplate", templateFor({ resources: { requests: { cpu: "5" } } })),
   ],
   [
     "the trial succeeded",
@@ -148,7 +148,7 @@ decisions("the start of a rollout", rollout, [
   [
     "the trial succeeded and is being deleted",
     three({ ...change, trials: [trial(next, { outcome: "succeeded", deleting: true })] }),
-    "tryTemplate RollingOut: a new configuration is tried",
+    `wait RollingOut: a new configuration is tried when example-trial-${next.hash} has stopped`,
   ],
 ]);
 
@@ -169,9 +169,9 @@ decisions("an upgrade of a cluster that was etcd 3.4 once", rollout, [
   [
     "a snapshot covers the old log",
     old("3.5.35", [says({ appliedIndex: 106_000n })]),
-    "tryTemplate RollingOut: etcd 3.6.16 is tried",
+    triedBy("tryTemplate", templateFor(), "etcd 3.6.16"),
   ],
-  ["the minor stays", old("3.6.11"), "tryTemplate RollingOut: etcd 3.6.16 is tried"],
+  ["the minor stays", old("3.6.11"), triedBy("tryTemplate", templateFor(), "etcd 3.6.16")],
 ]);
 
 decisions("an upgrade from etcd 3.4", rollout, [
@@ -180,7 +180,11 @@ decisions("an upgrade from etcd 3.4", rollout, [
     cluster([voter(0, madeFrom(templateFor({ version: "3.4.45" })))], {
       status: { template: templateFor({ version: "3.4.45" }) },
     }),
-    "tryTemplate RollingOut: etcd 3.5.35 is tried",
+    triedBy(
+      "tryTemplate",
+      templateFor({ version: "3.5.35", settings: { snapshotCount: 10_000 } }),
+      "etcd 3.5.35",
+    ),
     { template: { recipe: { settings: { snapshotCount: 10_000 } } } },
   ],
   [
@@ -189,7 +193,7 @@ decisions("an upgrade from etcd 3.4", rollout, [
       spec: { version: "3.5.35" },
       status: { template: templateFor({ version: "3.4.45" }) },
     }),
-    "tryTemplate RollingOut: etcd 3.5.35 is tried",
+    triedBy("tryTemplate", templateFor({ version: "3.5.35" }), "etcd 3.5.35"),
     { template: templateFor({ version: "3.5.35" }) },
   ],
 ]);

@@ -95,6 +95,21 @@ decisions("data of a newer minor than what runs", newerData, [
     undefined,
   ],
   [
+    "a rollout of the old minor began before they agreed",
+    cluster([voter(0), voter(1)], {
+      clusterVersion: "3.7.0",
+      status: { rollout: templateFor({ settings: { snapshotCount: 5 } }) },
+    }),
+    told,
+    {
+      status: {
+        template: newMinor,
+        rollout: expect.toSatisfy((rollout) => rollout === undefined),
+        members: all(newMinor.hash),
+      },
+    },
+  ],
+  [
     "there is no way back in a rollout",
     cluster([voter(0, newer), voter(1, newer)], {
       status: { rollout: { ...newMinor, rollback: "it failed", index: "900" } },

@@ -74,7 +74,7 @@ decisions("an alarm about corrupt data", corruption, [
   [
     "the hashes are equal, and there is no leader",
     cluster([voter(0, leaderless)], { ...corrupt, ...comparison({ purpose: "corrupt/a2/a0" }) }),
-    "wait Corrupt: the alarm is lifted when a leader is known",
+    "wait Corrupt: the alarm is lifted when there is a leader among example-0",
   ],
   [
     "the hashes are equal",
@@ -97,7 +97,17 @@ decisions("an alarm about space", noSpace, [
     "history was not dropped yet",
     three(full),
     makeSpace,
-    { members: ["example-1", "example-2", "example-0"], alarms: [alarm("NOSPACE", 0)], quota: 1_000_000n },
+    {
+      via: "example-0",
+      members: ["example-1", "example-2", "example-0"],
+      alarms: [alarm("NOSPACE", 0)],
+      quota: 1_000_000n,
+    },
+  ],
+  [
+    "nobody has a leader",
+    cluster([voter(0, leaderless)], full),
+    "wait NoSpace: etcd is out of space; old revisions are dropped when there is a leader among example-0",
   ],
   [
     "a member lags: history is dropped up to the newest revision",

@@ -231,4 +231,28 @@ export const foundDeletion: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "a cluster is orphaned with a trial, made again and deleted at once: the trial was left": {
+    beginning: "three members on a node pool",
+    seed: 1300015079,
+    steps: [
+      { atMs: 36500, do: "edit: version", with: { version: "3.6.99" } },
+      { atMs: 40800, do: "edit: hibernated", forMs: 1000 },
+      {
+        atMs: 40800,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", finalBackup: false },
+      },
+      { atMs: 42000, do: "edit: deleted", with: { propagation: "Background", finalBackup: false } },
+    ],
+  },
+  "all claims and the cluster are deleted: a person was told to remove a final backup that nobody asked for":
+    {
+      beginning: "three members",
+      seed: 1350012708,
+      steps: [
+        { atMs: 0, do: "volume: claims are deleted while their pods run", with: { which: 0.773, all: true } },
+        { atMs: 0, do: "edit: deleted", with: { propagation: "Foreground", finalBackup: false } },
+        { atMs: 2000, do: "pod: deleted", with: { which: 0.3, force: false } },
+      ],
+    },
 };

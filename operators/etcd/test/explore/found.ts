@@ -324,4 +324,62 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "etcd: a voter is added by hand", forMs: 77900 },
     ],
   },
+  "the pod that tries a new version is deleted from a node that has lost power": {
+    beginning: "three members of 3.5",
+    seed: 1300002973,
+    steps: [
+      { atMs: 3500, do: "edit: version", with: { version: "3.6.99" } },
+      { atMs: 5000, do: "node: loses power", forMs: 162800, with: { which: 0.131 } },
+      { atMs: 5000, do: "pod: deleted", with: { which: 0.954, force: false } },
+      { atMs: 5000, do: "pod: deleted", with: { which: 0.012, force: true } },
+    ],
+  },
+  "the pod that tries a new configuration runs on a node that has lost power": {
+    beginning: "three members with a small quota",
+    seed: 1350003699,
+    steps: [
+      { atMs: 0, do: "edit: settings", with: { snapshotCount: 20000 } },
+      { atMs: 400, do: "node: loses power", forMs: 471600, with: { which: 0.163 } },
+    ],
+  },
+  "the last member of the old minor goes while a rollout of the old minor begins": {
+    beginning: "three members of 3.5",
+    seed: 1300009278,
+    steps: [
+      { atMs: 0, do: "edit: version", with: { version: "3.7.3" } },
+      { atMs: 0, do: "node: the pool is relabelled" },
+      { atMs: 0, do: "volume: claims are deleted while their pods run", with: { which: 0.256, all: true } },
+    ],
+  },
+  "etcd is out of space while one member does not hear the leader": {
+    beginning: "three members with a small quota",
+    seed: 1300008104,
+    steps: [
+      {
+        atMs: 0,
+        do: "line: between two pods",
+        forMs: 243400,
+        with: { how: "dropped", which: 0.026, other: 0.651 },
+      },
+      { atMs: 0, do: "etcd: out of space" },
+    ],
+  },
+  "the pod of a learner that was just promoted is deleted, and nobody recorded its vote": {
+    beginning: "one member",
+    seed: 1350014664,
+    steps: [
+      { atMs: 0, do: "edit: size", with: { size: 3 } },
+      { atMs: 400, do: "operator: killed at a call to the application", with: { in: 1, when: "after" } },
+      { atMs: 6300, do: "pod: deleted", with: { which: 0.51, force: false } },
+    ],
+  },
+  "a volume is full while the nodes of the pool get other labels, and so does the spec": {
+    beginning: "three members of 3.5",
+    seed: 1300005870,
+    steps: [
+      { atMs: 0, do: "node: the pool is relabelled" },
+      { atMs: 0, do: "volume: full", forMs: 36000, with: { which: 0.263 } },
+      { atMs: 0, do: "volume: full", forMs: 600, with: { which: 0.34 } },
+    ],
+  },
 };
