@@ -325,6 +325,27 @@ describe("what was restored and is lost before anybody led", () => {
   });
 });
 
+test("a Job does not go on with a claim that is being deleted, which its failed attempt would keep", () => {
+  const { claim } = observedFixture().servers[0] as Server;
+  const servers = [{ ...podless, claim: { ...(claim as ClaimView), deleting: true } }, podless, podless];
+  const status = { restore: { id: "r1", phase: "Filling" as const, server: "db-0" } };
+  const jobs = [{ key: "restore-r1", state: "running" as const, message: "" }];
+  const seen = (observed: object) =>
+    restore(observedFixture({ servers, spec, status, observed: { restore: wish, ...observed } }));
+  expect(seen({ jobs }).actions).toEqual([{ do: "deleteJobs", keys: ["restore-r1"] }]);
+  const waits = seen({ jobs: [] });
+  expect(waits.actions).toBeUndefined();
+  expect(waits.notReady?.message).toContain("when the claim that is being deleted has gone");
+  const other = { ...status.restore, server: "db-1" };
+  const elsewhere = observedFixture({
+    servers,
+    spec,
+    status: { restore: other },
+    observed: { restore: wish, jobs },
+  });
+  expect(restore(elsewhere).actions).toBeUndefined();
+});
+
 test("a backup that is gone by the time the servers have stopped is named", () => {
   const status = { ...empty, restore: { id: "r1-0", wish: "r1", phase: "Filling" as const, server: "db-0" } };
   const gone = {

@@ -118,16 +118,25 @@ function repeated({ status }: Observed, wish: string): Plan | undefined {
   return { notReady: { state: "failed", reason: reasons.restoreFailed, message } };
 }
 
-/** A pod that has ended keeps its claim from going, when the server is scaled away or someone deletes the claim. */
-function jobsToDelete({ jobs, status, servers }: Observed): string[] {
+/**
+ * A pod that has ended keeps its claim from going, when the server is scaled away or someone deletes the claim. So does a
+ * failed attempt of a Job that goes on, and no other attempt can begin on that claim.
+ */
+function jobsToDelete(o: Observed): string[] {
+  const { jobs, status, servers } = o;
   const { restore: under } = status;
   const isGoing = servers.some(({ claim }) => claim?.deleting);
   return jobs.flatMap(({ key, state }) => {
-    if (!key.startsWith(restoreKey("")) || state === "running") return [];
+    if (!key.startsWith(restoreKey(""))) return [];
     const isAwaited = isUnderWay(under) && key === restoreKey(under?.id ?? "");
+    if (state === "running") return isAwaited && isClaimGoing(o, under?.server) ? [key] : [];
     const isOver = state === "succeeded" && (!under || ended.has(under.phase));
     return !isAwaited && (isOver || isGoing) ? [key] : [];
   });
+}
+
+function isClaimGoing(o: Observed, server: string | undefined): boolean {
+  return server !== undefined && serverNamed(o, server)?.claim?.deleting === true;
 }
 
 const ended: ReadonlySet<string> = new Set(["Done", "Failed"]);
@@ -183,6 +192,10 @@ function filling(o: Observed, under: Under): Plan {
     if (!wish) return { notReady };
     // It was there when the servers stopped.
     if ("problem" in wish.source) return unavailable(wish.source);
+    if (isClaimGoing(o, under.server)) {
+      const message = `the volume of ${under.server} is filled when the claim that is being deleted has gone`;
+      return { notReady: waitingFor(reasons.restoring, message, 2_000) };
+    }
     return {
       actions: [{ do: "startRestore", id: under.id, server: under.server, from: wish.source }],
       notReady,

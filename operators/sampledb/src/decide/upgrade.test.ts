@@ -40,6 +40,24 @@ test("an upgrade begins when every server is in sync", () => {
   expect(upgrade(behind).status?.upgrade).toBeUndefined();
 });
 
+test("the pod of a rehearsal that nobody reads keeps no claim of the store from going", () => {
+  const jobs = ["rehearse-8-0-1", "rehearse-8-0-2", "migrate-8-0-1"].map((key) => ({
+    ...{ key, state: "succeeded" as const, message: "" },
+  }));
+  const deleted = (upgrading: Under | undefined) =>
+    upgrade(
+      observedFixture({
+        ...{ replicas: 1, spec: upgrading ? spec : {}, status: { upgrade: upgrading } },
+        observed: { jobs } as never,
+      }),
+    ).actions?.filter((action) => action.do === "deleteJobs");
+  const both = [{ do: "deleteJobs", keys: ["rehearse-8-0-1", "rehearse-8-0-2"] }];
+  expect(deleted(undefined)).toEqual(both);
+  expect(deleted(under("BackingUp"))).toEqual(both);
+  expect(deleted(under("Rehearsing"))).toEqual([{ do: "deleteJobs", keys: ["rehearse-8-0-1"] }]);
+  expect(deleted(under("Replicas"))).toEqual(both);
+});
+
 test("a version that was refused is not tried", () => {
   expect(upgrade(observedFixture({ replicas: 1, spec: { version: "9.0" } }))).toEqual({});
   expect(upgrade(observedFixture({ replicas: 1, spec: { version: "6.2" } }))).toEqual({});

@@ -18,6 +18,29 @@ type Under = NonNullable<Observed["status"]["upgrade"]>;
 const startMs = 120_000;
 
 export function upgrade(o: Observed): Plan {
+  const plan = next(o);
+  const keys = rehearsalsToDelete(o);
+  return keys.length === 0
+    ? plan
+    : { ...plan, actions: [...(plan.actions ?? []), { do: "deleteJobs", keys }] };
+}
+
+/**
+ * Rehearsals that nobody reads any more, also of a database of this name from before. The pod of a Job keeps the claim of
+ * the store, also when it has ended: a claim that is deleted would not go, and no backup could begin.
+ */
+function rehearsalsToDelete({ jobs, status: { upgrade: under } }: Observed): readonly string[] {
+  const read = under?.phase === "Rehearsing" ? rehearsalKey(under) : undefined;
+  return jobs.flatMap(({ key }) => (key.startsWith(rehearsalPrefix) && key !== read ? [key] : []));
+}
+
+const rehearsalPrefix = "rehearse-";
+
+function rehearsalKey({ id }: Under): string {
+  return `${rehearsalPrefix}${id}`;
+}
+
+function next(o: Observed): Plan {
   const under = o.status.upgrade;
   const later = laterVersion(o);
   if (later !== undefined) return alreadyRuns(o, later);
@@ -128,7 +151,7 @@ function backingUp(o: Observed, under: Under): Plan {
 }
 
 function rehearsing(o: Observed, under: Under): Plan {
-  const key = `rehearse-${under.id}`;
+  const key = rehearsalKey(under);
   const job = o.jobs.find((each) => each.key === key);
   const message = `Redis ${under.to} loads the backup, on trial, in Job ${o.database.name}-${key}`;
   const notReady = waitingFor(reasons.upgrading, message, 2_000);

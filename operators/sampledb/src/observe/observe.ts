@@ -229,7 +229,7 @@ function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext, version: st
 }
 
 function jobsOf({ own }: SampleDBContext) {
-  return [...own.jobs.entries(), ...own.restores.entries()];
+  return [...own.jobs.entries(), ...own.restores.entries(), ...own.rehearsals.entries()];
 }
 
 /** By ordinal. */

@@ -49,6 +49,8 @@ export const owns = {
   jobs: many(Job, { absent: "keep" }),
   // A SampleDB that is made again must know of them: they write to a volume.
   restores: many(Job, { outlives: true, absent: "keep" }),
+  // And of these: their pods keep the claim of the store, also when they have ended.
+  rehearsals: many(Job, { outlives: true, absent: "keep" }),
   backups: many(SampleDBBackup, { outlives: true, absent: "keep" }),
 };
 

@@ -77,6 +77,7 @@ async function perform(pass: Pass, action: Action): Promise<void> {
       for (const key of action.keys) {
         await pass.ctx.own.jobs.delete(key);
         await pass.ctx.own.restores.delete(key);
+        await pass.ctx.own.rehearsals.delete(key);
       }
       return;
     case "startRestore":
@@ -280,7 +281,8 @@ async function startRehearsal(
   const taken = ctx.own.backups.get(backup)?.status;
   if (!taken?.store || taken.name === undefined) return;
   const from = { store: taken.store, name: taken.name, keys: taken.keys ?? 0 };
-  await ctx.own.jobs.apply(`rehearse-${id}`, rehearsalJob({ db, id, from, version, image: ownImage() }));
+  const job = rehearsalJob({ db, id, from, version, image: ownImage() });
+  await ctx.own.rehearsals.apply(`rehearse-${id}`, job);
 }
 
 async function startMigrations({ db, ctx }: Pass, { id, server }: Doing<"startMigrations">): Promise<void> {

@@ -119,6 +119,7 @@ async function isNamespaceGoing(db: SampleDBObject, ctx: SampleDBContext): Promi
 async function stopServers(ctx: SampleDBContext): Promise<string[]> {
   await ctx.own.set.delete();
   for (const job of ctx.own.jobs.entries().keys()) await ctx.own.jobs.delete(job);
+  for (const job of ctx.own.rehearsals.entries().keys()) await ctx.own.rehearsals.delete(job);
   const filling = await stopRestores(ctx);
   for (const pod of ctx.read.pods.filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined && !ctx.own.set.get(),

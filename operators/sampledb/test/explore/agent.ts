@@ -146,7 +146,7 @@ function workOf(
       return () => verify(task, archiveOf(start, application), application);
     case "remove":
       return () => {
-        const archive = archiveOf(start, application);
+        const archive = storedIn(start, application);
         if (archive.get(task.name)?.backupUid === task.backupUid) archive.delete(task.name);
         return {};
       };
@@ -185,10 +185,16 @@ function leaderFor(
   };
 }
 
-function archiveOf(start: ContainerStart, { storeDown }: Surroundings): Archive {
+function archiveOf(start: ContainerStart, application: Surroundings): Archive {
+  const archive = storedIn(start, application);
+  if (start.volume("store")?.corrupt) throw new Failure("SnapshotDamaged", "the store is damaged");
+  return archive;
+}
+
+/** Files that are damaged can still be removed. */
+function storedIn(start: ContainerStart, { storeDown }: Surroundings): Archive {
   const volume = start.volume("store");
   if (!volume || storeDown) throw new Failure("StoreUnavailable", "the store does not answer");
-  if (volume.corrupt) throw new Failure("SnapshotDamaged", "the store is damaged");
   volume.data ??= new Map();
   return volume.data as Archive;
 }

@@ -1,8 +1,10 @@
 /** Scenarios in which exploring once found a failure, by what happens in them. */
 import type { Plan } from "@keelson/testing";
 import { failingScript } from "./agent.ts";
+import { foundClaims } from "./found-claims.ts";
 
 export const found: Readonly<Record<string, Plan>> = {
+  ...foundClaims,
   "two writes are carried out and never answered, one after the other": {
     beginning: "a replica",
     seed: 1,
