@@ -157,6 +157,21 @@ describe("children that someone changed", () => {
     expect(made.status?.seen).toEqual(["0"]);
   });
 
+  test("an operator that has not heard of an orphaning deletion, and dies, leaves the children all the same", async () => {
+    await using c = await box({ workloads: true });
+    const front = { namespace: "default", name: "box-front" };
+    c.faults.hold("boxes");
+    await c.client.kind(Box).delete(ref, { propagation: "Orphan" });
+    await c.until(async () => !(await c.client.kind(Box).get(ref)).metadata.finalizers?.includes("orphan"));
+    await c.advance(20_000);
+    expect((await c.client.kind(ConfigMap).get(front)).metadata.ownerReferences ?? []).toEqual([]);
+    c.crash();
+    c.faults.release("boxes");
+    await c.until(async () => (await c.client.kind(Box).find(ref)) === undefined);
+    expect(await c.client.kind(ConfigMap).find(part)).toBeDefined();
+    expect(await c.client.kind(ConfigMap).find(front)).toBeDefined();
+  });
+
   test("a child that has just lost its owner does not make a deletion in the foreground leave the others", async () => {
     await using c = await box({ workloads: true });
     // It happens during a reconcile, so that nobody can put the owner back in time.

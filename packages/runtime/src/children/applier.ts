@@ -30,6 +30,7 @@ import { AppliedObjects, type AppliedRecords } from "./applied-objects.ts";
 import { type ChildBody, type ChildId, childBody, childKey, ownerLabels } from "./child-body.ts";
 import { restoreMarks } from "./marks.ts";
 import type { OwnedChildren } from "./owned-children.ts";
+import { assertOwnerStays, refuseIfGone } from "./owner-stays.ts";
 
 export interface ApplierOptions {
   readonly controller: Controller;
@@ -75,9 +76,9 @@ export class Applier {
 
   /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
   async apply(id: ChildId, desired: object, options: { force?: boolean } = {}): Promise<Stored> {
-    const { controller, ownerNow, check } = this.#options;
+    const { controller, owner, ownerNow, check } = this.#options;
     check();
-    this.#refuseIfGone(ownerNow());
+    refuseIfGone(controller, owner, ownerNow());
     const slot = controller.owns[id.slot] as Owned;
     const unchanged = this.#unchanged(slot, id, desired);
     if (unchanged) return unchanged;
@@ -194,6 +195,8 @@ export class Applier {
   }
 
   async #update(slot: Owned, body: ChildBody, seen: Stored, options: { force?: boolean }): Promise<Stored> {
+    // Who took its owner away may have been the garbage collector, for an owner that is deleted with `--cascade=orphan`.
+    if (!slot.options.outlives && !controllerOf(seen)) await this.#assertOwnerStays();
     const bound = { ...body, metadata: { ...body.metadata, uid: seen.metadata.uid } };
     try {
       return await this.#send(bound, options.force ?? true);
@@ -262,24 +265,12 @@ export class Applier {
 
   /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
   async #checkVanished(id: ChildId, body: ChildBody): Promise<void> {
-    const { controller, owner, client, scope } = this.#options;
-    if (!this.#wasMade(id, body)) return;
-    const { namespace, name } = owner.metadata;
-    const { signal } = scope;
-    this.#refuseIfGone(await client.kind(controller.kind).find({ namespace, name }, { signal }));
+    if (this.#wasMade(id, body)) await this.#assertOwnerStays();
   }
 
-  /** What is made for an owner that is gone would be collected; for one that is going it would hold it up. */
-  #refuseIfGone(now: Stored | undefined): void {
-    const { controller, owner } = this.#options;
-    const { uid, deletionTimestamp } = owner.metadata;
-    const isGoing = deletionTimestamp === undefined && now?.metadata.deletionTimestamp !== undefined;
-    if (now?.metadata.uid === uid && !isGoing) return;
-    const what = `${groupKind(controller.kind)} ${objectKey(owner)}`;
-    throw new RuntimeError(
-      "OwnerGone",
-      `${what} was deleted while it was reconciled; nothing more is made for it`,
-    );
+  async #assertOwnerStays(): Promise<void> {
+    const { signal } = this.#options.scope;
+    await assertOwnerStays({ ...this.#options, signal });
   }
 
   #informer(body: ChildBody): Informer {

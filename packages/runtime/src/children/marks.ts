@@ -3,19 +3,15 @@
 import { type JsonObject, type OwnerReference, objectKey, type Stored } from "@keelson/core";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
-import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
 import { controllerLabel, keyLabel, slotLabel } from "../controller/labels.ts";
 import { type ChildId, ownerLabels, ownerReference } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
+import { assertOwnerStays, type OwnerOptions } from "./owner-stays.ts";
 
-export interface MarksOptions {
-  readonly controller: Controller;
-  readonly owner: Stored;
-  readonly client: TrackedClient;
+export interface MarksOptions extends OwnerOptions {
   readonly fieldManager: string;
-  readonly signal: AbortSignal;
 }
 
 /** What the inventory names and the cache does not show. */
@@ -107,6 +103,8 @@ async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry
     ([label, value]) => (live.metadata.labels?.[label] ?? null) === value,
   );
   if (isOwned && isMarked) return true;
+  // Who took the owner away may have been the garbage collector, for an owner that is deleted with `--cascade=orphan`.
+  if (!isOwned) await assertOwnerStays(options);
   const metadata = {
     uid: entry.uid,
     labels,
