@@ -26,9 +26,10 @@ export function etcdBackup(options: BackupOptions = {}): Controller {
 
     async reconcile(backup, ctx) {
       const agentImage = options.agentImage ?? operatorImage();
-      if (backup.metadata.annotations?.[annotations.removeData] === "true") {
+      const isAsked = backup.metadata.annotations?.[annotations.removeData] === "true";
+      // Once a pod has started to remove the data, taking the annotation back does not bring it back.
+      if (isAsked || ctx.own.remover.get() || backup.status?.removal)
         return await removeBackup(backup, ctx, agentImage);
-      }
       const attempt = String(backup.status?.attempt ?? 1);
       const worker = ctx.own.workers.get(attempt);
       const leftovers = [...ctx.own.workers.entries().keys()].filter((key) => key !== attempt);
