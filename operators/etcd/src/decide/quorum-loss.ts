@@ -186,7 +186,9 @@ export function recovering(o: Observed): Decision | undefined {
     };
   }
   const loss = dataLoss(o, survivor);
-  if (loss !== undefined) return withoutSurvivor(o, recovery, loss);
+  // Once it runs alone, it can be replaced while it serves.
+  const isReplaceable = recovery.phase !== "Stopping" && isDoomed(o, survivor);
+  if (loss !== undefined && !isReplaceable) return withoutSurvivor(o, recovery, loss);
   switch (recovery.phase) {
     case "Stopping":
       return stopAll(o, survivor, recovery);
@@ -269,11 +271,13 @@ function force(o: Observed, survivor: ObservedMember, recovery: Recovery): Decis
 function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
   const { name } = survivor.record;
   const { pod } = survivor;
-  if (pod?.forceNewCluster && !pod.deleting) {
+  // A claim that is being deleted goes with its pod: how the container starts next is then changed in the pod itself.
+  const mustRun = isDoomed(o, survivor);
+  if (pod?.forceNewCluster && !pod.deleting && !mustRun) {
     return { do: "deletePods", members: [name], reason, message: `${name} restarts as usual` };
   }
   if (!pod) return podFor(o, survivor, "again", `${name} starts as usual`);
-  if (pod.forceNewCluster || !o.list)
+  if ((pod.forceNewCluster && !mustRun) || !o.list)
     return { do: "wait", reason, message: `${described([survivor])} is starting`, recheckMs: 500 };
   return {
     do: "record",

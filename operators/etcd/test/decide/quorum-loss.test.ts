@@ -392,6 +392,22 @@ decisions("a recovery", recovering, [
     { status: { recovery: { phase: "Restarting" } } },
   ],
   [
+    "the survivor's claim is deleted while it starts: its data is there until its pod ends",
+    during("Forcing", [voter(0, forced, volumeDeleting)]),
+    "record Recovering: example-0 leads a cluster of its own",
+  ],
+  [
+    "the survivor's claim is deleted before it restarts: it does not, and is replaced while it serves",
+    during("Restarting", [voter(0, forced, volumeDeleting)]),
+    "record Recovering: recovered from example-0",
+    { status: { recovery: undefined } },
+  ],
+  [
+    "the survivor's claim is deleted, and its pod ends",
+    during("Restarting", [voter(0, forced, volumeDeleting, stopping)]),
+    "refuse AllDataLost: no data is left (the survivor example-0 is lost: its volume is being deleted; the volumes that were set aside are kept); make a new cluster with spec.restoreFrom",
+  ],
+  [
     "it would still drop members at its next start",
     during("Restarting", [voter(0, forced)]),
     "deletePods Recovering: example-0 restarts as usual",
