@@ -4,7 +4,7 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, isDoomed, isReversible, mayVote, namesOf, obstacleOf, templateFor } from "./facts.ts";
+import { dataLoss, described, isDoomed, isReversible, mayVote, namesOf, templateFor } from "./facts.ts";
 
 /** The revision of a survivor that does not answer. */
 const unknown = "unknown";
@@ -60,16 +60,13 @@ function transient(survivors: readonly ObservedMember[]): Decision {
   const silent = survivors.filter(({ status }) => status === undefined);
   const who =
     silent.length > 0 ? `${described(silent)} to answer` : `${namesOf(survivors)} to elect a leader`;
-  return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}`, recheckMs: 500 };
-}
-
-/** Their names, each with what keeps its pod from running. */
-function described(members: readonly ObservedMember[]): string {
-  const texts = members.map((member) => {
-    const obstacle = member.pod?.ready ? undefined : obstacleOf(member);
-    return obstacle === undefined ? member.record.name : `${member.record.name} (${obstacle})`;
-  });
-  return texts.join(", ");
+  // Only a person knows whether a node comes back: until then its volume counts as there.
+  const away = silent.filter(({ nodeLostSinceMs }) => nodeLostSinceMs !== undefined);
+  const advice =
+    away.length === 0
+      ? ""
+      : `; if a node never comes back, delete the claim and the pod of its member (${namesOf(away)}) to continue without it`;
+  return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}${advice}`, recheckMs: 500 };
 }
 
 function permanent(o: Observed, survivors: readonly ObservedMember[], losses: string): Decision {

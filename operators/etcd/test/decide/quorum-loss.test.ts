@@ -69,6 +69,11 @@ decisions("a cluster without quorum", quorumLoss, [
     "wait NoQuorum: waiting for example-1, example-2 (Unschedulable: no node fits) to answer",
   ],
   [
+    "two nodes are gone: only a person knows whether they come back",
+    without([voter(0, leaderless), voter(1, down, nodeLost(600)), voter(2, noPod)]),
+    "wait NoQuorum: waiting for example-1 (its node node-1 does not answer), example-2 to answer; if a node never comes back, delete the claim and the pod of its member (example-1) to continue without it",
+  ],
+  [
     "all answer, and none leads",
     without([voter(0, leaderless), voter(1, leaderless), voter(2, leaderless)]),
     "wait NoQuorum: waiting for example-0, example-1, example-2 to elect a leader",
