@@ -2,8 +2,7 @@
 import { databaseBackoff } from "@keelson/kit";
 import { type Controller, controller } from "keelson";
 import { EtcdBackup } from "./api/backup.ts";
-import { annotations } from "./api/names.ts";
-import { aheadOf, decideBackup } from "./decide/backup.ts";
+import { aheadOf, decideBackup, isRemoved } from "./decide/backup.ts";
 import { workerView } from "./observe/backup-pod-view.ts";
 import { operatorImage } from "./resources/agent-image.ts";
 import { owns, reads } from "./resources/backup-declaration.ts";
@@ -26,9 +25,8 @@ export function etcdBackup(options: BackupOptions = {}): Controller {
 
     async reconcile(backup, ctx) {
       const agentImage = options.agentImage ?? operatorImage();
-      if (backup.metadata.annotations?.[annotations.removeData] === "true") {
-        return await removeBackup(backup, ctx, agentImage);
-      }
+      // Once a pod has started to remove the data, taking the annotation back does not bring it back.
+      if (isRemoved(backup) || ctx.own.remover.get()) return await removeBackup(backup, ctx, agentImage);
       const attempt = String(backup.status?.attempt ?? 1);
       const worker = ctx.own.workers.get(attempt);
       const leftovers = [...ctx.own.workers.entries().keys()].filter((key) => key !== attempt);

@@ -10,6 +10,11 @@ import { type EtcdWorld, ref } from "./explore/subject.ts";
 const { namespace } = ref;
 const three = "three members";
 const timeout = 60_000;
+const destroy = (name: string) => async (world: EtcdWorld) => {
+  await world.client.kind(PersistentVolumeClaim).delete(named(name));
+  await world.client.kind(Pod).delete(named(name));
+};
+const statusOf = (world: EtcdWorld) => world.primary?.status as EtcdClusterObject["status"];
 
 describe("claims that are deleted while their pods run", { timeout }, () => {
   const deleteClaims = each((name) => async (world) => {
@@ -166,12 +171,6 @@ describe("a rollout", { timeout }, () => {
     );
   });
 
-  const destroy = (name: string) => async (world: EtcdWorld) => {
-    await world.client.kind(PersistentVolumeClaim).delete(named(name));
-    await world.client.kind(Pod).delete(named(name));
-  };
-  const statusOf = (world: EtcdWorld) => world.primary?.status as EtcdClusterObject["status"];
-
   test("goes on when a member that was lost meanwhile is replaced, so that no restart costs the quorum", async () => {
     let served = 3;
     await scenario(
@@ -249,6 +248,33 @@ describe("a rollout", { timeout }, () => {
       ],
     ]);
   });
+});
+
+test("the survivor of a recovery whose claim is deleted as it starts is replaced while it serves", {
+  timeout,
+}, async () => {
+  let deleted = 0;
+  const deleteClaim = async (world: EtcdWorld) => {
+    const { recovery } = statusOf(world) ?? {};
+    // Before that nothing keeps the claim.
+    const isScheduled = world.pods.some(({ spec: { nodeName } }) => nodeName !== undefined);
+    if (deleted > 0 || recovery?.phase !== "Forcing" || !isScheduled) return;
+    deleted += 1;
+    await world.client.kind(PersistentVolumeClaim).delete(named(recovery.survivor));
+  };
+  const often = Array.from({ length: 250 }, (_, i): Happening => [30_000 + i * 20, deleteClaim]);
+  await scenario(
+    three,
+    [
+      [0, spec({ recovery: { quorumLoss: "Automatic" } })],
+      [0, (world) => void world.notes.set("mayHaveLost", true)],
+      [0, destroy("example-1")],
+      [0, destroy("example-2")],
+      ...often,
+    ],
+    healed,
+  );
+  expect(deleted).toBe(1);
 });
 
 describe("the key of the authority for peers is deleted", { timeout }, () => {

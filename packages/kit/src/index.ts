@@ -22,6 +22,13 @@ export {
   scheduleHealth,
 } from "./backup/health.ts";
 export { backupName, type Manifest, manifestFields } from "./backup/manifest.ts";
+export {
+  type BackupRemoval,
+  backupRemovalSchema,
+  decideRemoval,
+  type RemovalDecision,
+  type RemoverView,
+} from "./backup/removal.ts";
 export { expiredBackups, type RetainedBackup, type RetentionPolicy } from "./backup/retention.ts";
 export {
   backupStamp,

@@ -418,6 +418,50 @@ describe("a finalizer", () => {
     expect(writes).toBe(4);
   });
 
+  test("can delete what an orphaned owner of the same name left, and nothing of others", async () => {
+    let adopts = true;
+    const suffixed = (suffix: string) =>
+      own(Secret, { name: ({ metadata }) => `${metadata.name}-${suffix}` });
+    const late = controller(ConfigMap, {
+      labels,
+      owns: { plain: Secret, named: suffixed("named"), taken: suffixed("taken") },
+      async reconcile(_object, ctx) {
+        if (!adopts) return waiting("Starting", "nothing is adopted yet");
+        for (const slot of [ctx.own.plain, ctx.own.named, ctx.own.taken]) await slot.apply({});
+        return done();
+      },
+      async finalize(_object, ctx) {
+        if (ctx.orphaned) return done();
+        for (const slot of [ctx.own.plain, ctx.own.named, ctx.own.taken]) await slot.delete();
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [late] });
+    await parent(c.client);
+    await parent(c.client, {}, "b");
+    await c.converges();
+    const ofOther = ["b", "b-named", "b-taken"];
+    expect(await secrets(c.client)).toEqual(["a", "a-named", "a-taken", ...ofOther]);
+    adopts = false;
+    await c.client.kind(ConfigMap).delete(ref, { propagation: "Orphan" });
+    // What the garbage collector does then: the children lose their owner, and the owner its finalizer.
+    const metadata = { ownerReferences: null } as never;
+    for (const name of await secrets(c.client))
+      await c.client.kind(Secret).patch({ ...ref, name }, { type: "merge", body: { metadata } });
+    await c.client.kind(ConfigMap).patch(ref, { type: "merge", body: { metadata: { finalizers: [] } } });
+
+    await parent(c.client);
+    await c.advance(1_000);
+    const taken = { ...ref, name: "a-taken" };
+    await c.client.kind(Secret).delete(taken);
+    await c.client.kind(Secret).create({ metadata: taken });
+    await c.client.kind(ConfigMap).delete(ref);
+    await c.advance(1_000);
+    expect(await c.client.kind(ConfigMap).find(ref)).toBeUndefined();
+    expect(await secrets(c.client)).toEqual(ofOther);
+    expect(await c.client.kind(Secret).find(taken)).toBeDefined();
+  });
+
   test("stays for as long as there is something left to do", async () => {
     let busy = true;
     let runs = 0;

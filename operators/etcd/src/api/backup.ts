@@ -1,5 +1,5 @@
 /** EtcdBackup and EtcdBackupSchedule: one verified copy, and many over time. */
-import { backupStoreSchema } from "@keelson/kit";
+import { backupRemovalSchema, backupStoreSchema } from "@keelson/kit";
 import { immutable, type ObjectOf, preserveUnknown, resource, z } from "keelson";
 
 const resources = preserveUnknown()
@@ -54,6 +54,7 @@ export const EtcdBackup = resource({
     attempt: z.int().optional().describe("The number of the attempt; each attempt is one pod."),
     retryAfter: z.string().optional(),
     failure: z.object({ reason: z.string(), message: z.string() }).optional(),
+    removal: backupRemovalSchema.optional(),
   }),
   columns: {
     Cluster: ".spec.cluster",

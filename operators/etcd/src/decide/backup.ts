@@ -12,6 +12,7 @@ import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { conditions } from "../api/conditions.ts";
+import { annotations } from "../api/names.ts";
 import type { Manifest } from "../engine/snapshot-archive.ts";
 import type { WorkerView } from "../observe/backup-pod-view.ts";
 import { nameInStore } from "../resources/backup-pod.ts";
@@ -74,9 +75,15 @@ export function aheadOf(
         other.spec.cluster === backup.spec.cluster &&
         other.metadata.deletionTimestamp === undefined &&
         !hasBackupEnded(other.status?.phase) &&
+        !isRemoved(other) &&
         (isTaken(other) || (!rests(other) && order(other) < order(backup))),
     )
     .map(({ metadata }) => metadata.name);
+}
+
+/** Whether its data is being removed: it takes no backup any more, whatever its phase was before. */
+export function isRemoved({ metadata, status }: EtcdBackupObject): boolean {
+  return metadata.annotations?.[annotations.removeData] === "true" || status?.removal !== undefined;
 }
 
 export function decideBackup(o: ObservedBackup): BackupDecision {

@@ -239,6 +239,24 @@ export function obstacleOf({ pod, claim }: ObservedMember): string | undefined {
   return `no volume of ${storage} is there for it yet (${pod.obstacle})`;
 }
 
+/** Their names, each with what keeps it from running. */
+export function described(members: readonly ObservedMember[]): string {
+  const texts = members.map((member) => {
+    const { pod, record, nodeLostSinceMs } = member;
+    const lost = nodeLostSinceMs === undefined ? undefined : `its node ${pod?.node} does not answer`;
+    const why = pod?.ready ? undefined : (obstacleOf(member) ?? lost);
+    return why === undefined ? record.name : `${record.name} (${why})`;
+  });
+  return texts.join(", ");
+}
+
+/** For whom a voter waits that may not restart now, see `canRestart`. */
+export function turnOf(o: Observed, member: ObservedMember): string {
+  const others = voters(o).filter((other) => other !== member && !isSettled(o, other));
+  const whom = others.length === 0 ? "a voter that this operator did not add" : described(others);
+  return `${member.record.name} waits for its turn until ${whom} has served for a while`;
+}
+
 /** It has run as a member at least once: etcd learns the name at the first start. */
 export function startedBefore({ record, entry }: ObservedMember): boolean {
   return record.phase === "Voter" || record.phase === "Leaving" || (entry !== undefined && entry.name !== "");

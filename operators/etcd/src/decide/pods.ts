@@ -18,6 +18,7 @@ import {
   needsPod,
   startedBefore,
   templateFor,
+  turnOf,
   voterCount,
   voters,
 } from "./facts.ts";
@@ -141,7 +142,7 @@ export function restart(
 ): Decision {
   const { name } = member.record;
   if (!canRestart(o, member)) {
-    return { do: "wait", reason: why, message: `${name} waits for its turn: another voter does not serve` };
+    return { do: "wait", reason: why, message: turnOf(o, member) };
   }
   const handover = isHealthy(member) ? passLeadership(o, member, why) : undefined;
   return handover ?? { do: "deletePods", members: [name], reason: why, message };

@@ -4,7 +4,7 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, isDoomed, isReversible, mayVote, namesOf, obstacleOf, templateFor } from "./facts.ts";
+import { dataLoss, described, isDoomed, isReversible, mayVote, namesOf, templateFor } from "./facts.ts";
 
 /** The revision of a survivor that does not answer. */
 const unknown = "unknown";
@@ -60,16 +60,13 @@ function transient(survivors: readonly ObservedMember[]): Decision {
   const silent = survivors.filter(({ status }) => status === undefined);
   const who =
     silent.length > 0 ? `${described(silent)} to answer` : `${namesOf(survivors)} to elect a leader`;
-  return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}`, recheckMs: 500 };
-}
-
-/** Their names, each with what keeps its pod from running. */
-function described(members: readonly ObservedMember[]): string {
-  const texts = members.map((member) => {
-    const obstacle = member.pod?.ready ? undefined : obstacleOf(member);
-    return obstacle === undefined ? member.record.name : `${member.record.name} (${obstacle})`;
-  });
-  return texts.join(", ");
+  // Only a person knows whether a node comes back: until then its volume counts as there.
+  const away = silent.filter(({ nodeLostSinceMs }) => nodeLostSinceMs !== undefined);
+  const advice =
+    away.length === 0
+      ? ""
+      : `; if a node never comes back, delete the claim and the pod of its member (${namesOf(away)}) to continue without it`;
+  return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}${advice}`, recheckMs: 500 };
 }
 
 function permanent(o: Observed, survivors: readonly ObservedMember[], losses: string): Decision {
@@ -186,7 +183,9 @@ export function recovering(o: Observed): Decision | undefined {
     };
   }
   const loss = dataLoss(o, survivor);
-  if (loss !== undefined) return withoutSurvivor(o, recovery, loss);
+  // Once it runs alone, it can be replaced while it serves.
+  const isReplaceable = recovery.phase !== "Stopping" && isDoomed(o, survivor);
+  if (loss !== undefined && !isReplaceable) return withoutSurvivor(o, recovery, loss);
   switch (recovery.phase) {
     case "Stopping":
       return stopAll(o, survivor, recovery);
@@ -269,11 +268,13 @@ function force(o: Observed, survivor: ObservedMember, recovery: Recovery): Decis
 function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
   const { name } = survivor.record;
   const { pod } = survivor;
-  if (pod?.forceNewCluster && !pod.deleting) {
+  // A claim that is being deleted goes with its pod: how the container starts next is then changed in the pod itself.
+  const mustRun = isDoomed(o, survivor);
+  if (pod?.forceNewCluster && !pod.deleting && !mustRun) {
     return { do: "deletePods", members: [name], reason, message: `${name} restarts as usual` };
   }
   if (!pod) return podFor(o, survivor, "again", `${name} starts as usual`);
-  if (pod.forceNewCluster || !o.list)
+  if ((pod.forceNewCluster && !mustRun) || !o.list)
     return { do: "wait", reason, message: `${described([survivor])} is starting`, recheckMs: 500 };
   return {
     do: "record",

@@ -17,6 +17,7 @@ import {
   mayServe,
   namesOf,
   needsPod,
+  turnOf,
   voterCount,
   withMember,
 } from "./facts.ts";
@@ -108,7 +109,7 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
     return {
       do: "wait",
       reason,
-      message: `${next.record.name} waits for its turn: another voter does not serve`,
+      message: turnOf(o, next),
     };
   }
   if (next) {

@@ -166,7 +166,7 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
     return {
       do: "wait",
       reason,
-      message: `a rollout waits: the node of ${cordoned.record.name} is about to be drained`,
+      message: `a rollout waits: node ${cordoned.pod?.node} of ${cordoned.record.name} is cordoned; drain it, or uncordon it`,
     };
   }
   const comparison =

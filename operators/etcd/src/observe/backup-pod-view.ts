@@ -10,7 +10,7 @@ type ContainerStatus = NonNullable<NonNullable<PodObject["status"]>["containerSt
 export type WorkerView =
   | { readonly state: "working"; readonly copied: boolean; readonly message: string }
   | { readonly state: "done"; readonly manifest: Manifest | undefined }
-  | { readonly state: "failed"; readonly reason: string; readonly message: string; readonly atMs: number };
+  | { readonly state: "failed"; readonly reason: string; readonly message: string };
 
 /** `last` is the container whose report completes the work. */
 export function workerView(pod: PodObject, last: "verify" | "copy" | "remove"): WorkerView {
@@ -21,7 +21,7 @@ export function workerView(pod: PodObject, last: "verify" | "copy" | "remove"): 
   if (failed) return failure(failed);
   if (pod.status?.phase === "Failed") {
     const { reason = "PodFailed", message = "the pod failed" } = pod.status;
-    return { state: "failed", reason, message, atMs: 0 };
+    return { state: "failed", reason, message };
   }
   const copied = statuses.some(({ name, state }) => name === "copy" && state?.terminated?.exitCode === 0);
   return { state: "working", copied, message: obstacle(pod, statuses) ?? stage(statuses) };
@@ -34,18 +34,16 @@ function reported(status: ContainerStatus): WorkerView {
     state: "failed",
     reason: "NoReport",
     message: `${status.name} ended without a report`,
-    atMs: endOf(status),
   };
 }
 
 function failure(status: ContainerStatus): WorkerView {
   const report = reportOf(status);
-  const atMs = endOf(status);
-  if (report && !report.ok) return { state: "failed", reason: report.code, message: report.message, atMs };
+  if (report && !report.ok) return { state: "failed", reason: report.code, message: report.message };
   const { exitCode, message = "", reason = "" } = status.state?.terminated ?? {};
   const words = message.trim().split("\n").slice(-3).join(" ") || reason;
   const code = status.name === "restore" || status.name === "etcd" ? "RestoreFailed" : "Failed";
-  return { state: "failed", reason: code, message: `${status.name} ended with ${exitCode}: ${words}`, atMs };
+  return { state: "failed", reason: code, message: `${status.name} ended with ${exitCode}: ${words}` };
 }
 
 function reportOf(status: ContainerStatus): AgentReport | undefined {
@@ -54,10 +52,6 @@ function reportOf(status: ContainerStatus): AgentReport | undefined {
   } catch {
     return undefined;
   }
-}
-
-function endOf(status: ContainerStatus): number {
-  return Date.parse(status.state?.terminated?.finishedAt ?? "") || 0;
 }
 
 /** Why the pod does not progress, in the kubelet's or the scheduler's words. */

@@ -3,6 +3,7 @@ import { all, type Context, many, own, ref } from "keelson";
 import { Node, PersistentVolumeClaim, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { EtcdBackup, EtcdBackupSchedule } from "../api/backup.ts";
 import type { EtcdCluster, EtcdClusterObject } from "../api/cluster.ts";
+import { clientServiceName } from "./services.ts";
 
 /**
  * When a cluster is deleted in the foreground, the garbage collector deletes its children first. What a final backup
@@ -11,7 +12,7 @@ import type { EtcdCluster, EtcdClusterObject } from "../api/cluster.ts";
 export const owns = {
   /** Names every member, ready or not. Second owner of the members' pods, see `ownersOf`. */
   peers: own(Service, { outlives: true }),
-  clients: Service,
+  clients: own(Service, { name: clientServiceName }),
   budget: PodDisruptionBudget,
   claims: many(PersistentVolumeClaim, { outlives: true }),
   pods: many(Pod, { outlives: true }),

@@ -34,9 +34,13 @@ export function formedClusterId(
   return kept[annotations.clusterUid] === uid ? kept[annotations.clusterId] : undefined;
 }
 
+export function clientServiceName({ metadata }: { readonly metadata: { readonly name: string } }): string {
+  return `${metadata.name}-client`;
+}
+
 export function clientService(cluster: ClusterName): Desired<typeof Service> {
   return {
-    metadata: { name: `${cluster.name}-client`, labels: selectorLabels(cluster) },
+    metadata: { labels: selectorLabels(cluster) },
     spec: {
       selector: voterLabels(cluster),
       ports: [{ name: "client", port: clientPort, targetPort: clientPort }],

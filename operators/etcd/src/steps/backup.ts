@@ -1,14 +1,11 @@
 /** Does what was decided about a backup, and removes one from its store. */
-import { isTerminalBackupCode, ownStatus } from "@keelson/kit";
+import { decideRemoval, ownStatus } from "@keelson/kit";
 import { done, fail, type Outcome, waiting } from "keelson";
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { BackupDecision } from "../decide/backup.ts";
 import { workerView } from "../observe/backup-pod-view.ts";
 import type { BackupContext } from "../resources/backup-declaration.ts";
 import { removerPod, workerPod } from "../resources/backup-pod.ts";
-
-/** Pause before a failed removal is tried again. */
-const removalPauseMs = 30_000;
 
 export async function actOnBackup(
   backup: EtcdBackupObject,
@@ -66,20 +63,33 @@ export async function removeBackup(
   for (const key of workers.entries().keys()) await workers.delete(key);
   if (workers.entries().size > 0) return waiting("Removing", "the pod that takes the backup is stopping");
   const pod = remover.get();
-  if (!pod) {
-    await remover.apply(removerPod(backup, agentImage));
-    return waiting("Removing", "the pod that removes the data is starting");
+  const view = pod && { ...workerView(pod, "remove"), uid: pod.metadata.uid };
+  const status = ownStatus(backup);
+  const decision = decideRemoval(status.removal, view, { nowMs: ctx.clock.now() });
+  switch (decision.do) {
+    case "start":
+      await remover.apply(removerPod(backup, agentImage));
+      return waiting("Removing", "the pod that removes the data is starting");
+    case "wait": {
+      const { reason, message, recheckMs } = decision;
+      return waiting(reason, message, recheckMs === undefined ? {} : { recheckMs });
+    }
+    case "record":
+      ctx.setStatus({ ...status, removal: decision.removal });
+      ctx.event("Warning", "RemovalFailed", decision.message);
+      return waiting(decision.removal.reason, decision.message, { recheckMs: 1 });
+    case "clear":
+      await remover.delete();
+      return waiting("Removing", `pod ${pod?.metadata.name}, which failed, is deleted first`, {
+        recheckMs: 1_000,
+      });
+    case "removed": {
+      const { removal: _, ...rest } = status;
+      ctx.setStatus({ ...rest, phase: "Removed" });
+      ctx.event("Normal", "DataRemoved", "the data was removed from the store");
+      return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
+    }
+    case "refuse":
+      return fail(decision.reason, decision.message);
   }
-  const view = workerView(pod, "remove");
-  if (view.state === "working") return waiting("Removing", view.message);
-  if (view.state === "done") {
-    ctx.setStatus({ ...ownStatus(backup), phase: "Removed" });
-    ctx.event("Normal", "DataRemoved", "the data was removed from the store");
-    return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
-  }
-  if (isTerminalBackupCode(view.reason)) return fail(view.reason, view.message);
-  const pauseMs = view.atMs + removalPauseMs - ctx.clock.now();
-  if (pauseMs > 0) return waiting(view.reason, view.message, { recheckMs: pauseMs });
-  await remover.delete();
-  return waiting("Removing", `it is tried again: ${view.message}`, { recheckMs: 1_000 });
 }

@@ -58,6 +58,8 @@ export async function finalize(
       );
   }
   for (const key of own.secrets.entries().keys()) await own.secrets.delete(key);
+  // The garbage collector takes along what was adopted. What an orphaned cluster of this name left may not be adopted yet.
+  await own.clients.delete();
   await own.budget.delete();
   await own.peers.delete();
   return done();

@@ -10,6 +10,7 @@ import {
 import { done, type Outcome } from "keelson";
 import type { EtcdBackupObject, EtcdBackupScheduleObject } from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
+import { isRemoved } from "../decide/backup.ts";
 import type { ScheduleContext } from "../resources/schedule-declaration.ts";
 
 /** Its name follows from the due time, so that creating it twice makes one backup. */
@@ -102,8 +103,6 @@ function retained(key: string, { status, metadata }: EtcdBackupObject): Retained
   return { key, state, takenMs, ...(clusterId === undefined ? {} : { of: clusterId }) };
 }
 
-function isLeaving({ metadata }: EtcdBackupObject): boolean {
-  return (
-    metadata.annotations?.[annotations.removeData] === "true" || metadata.deletionTimestamp !== undefined
-  );
+function isLeaving(backup: EtcdBackupObject): boolean {
+  return isRemoved(backup) || backup.metadata.deletionTimestamp !== undefined;
 }

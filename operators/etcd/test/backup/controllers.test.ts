@@ -180,6 +180,39 @@ describe("a backup", () => {
     );
   });
 
+  it("waits longer and longer to remove its data while the store does not answer, and says so", async () => {
+    await using c = await cluster(options);
+    await play(c, async (runner) => {
+      await request(c);
+      await c.until(async () => (await phase(c)) === "Done");
+      let fails = true;
+      runner.sabotage = (_, name) => (name === "remove" && fails ? "before" : undefined);
+      const removeData = async (value: string | null) =>
+        await c.client.kind(EtcdBackup).patch(ref, {
+          type: "merge",
+          body: { metadata: { annotations: { [annotations.removeData]: value } } },
+        });
+      await removeData("true");
+      const before = runner.history.length;
+      await c.advance(3_600_000);
+      const attempts = runner.history.length - before;
+      expect(attempts).toBeGreaterThan(10);
+      expect(attempts).toBeLessThan(20);
+      const status = (await get(c))?.status;
+      expect(status?.removal?.failures).toBe(attempts);
+      const ready = status?.conditions?.find(({ type }) => type === "Ready");
+      expect(ready?.message).toMatch(/^attempt \d+ to remove the data follows at /);
+      // Part of the data may be gone: it is not a backup any more.
+      await removeData(null);
+      fails = false;
+      await c.advance(300_000);
+      expect((await get(c))?.status).toMatchObject({ phase: "Removed" });
+      expect((await get(c))?.status?.removal).toBeUndefined();
+      expect(runner.store.objects.size).toBe(0);
+      expect(await pods(c)).toBe(0);
+    });
+  });
+
   it("keeps its data in the store when only the object is deleted", async () => {
     await using c = await cluster(options);
     await play(c, async (runner) => {

@@ -275,6 +275,11 @@ describe("a backup", () => {
     ["one that rests after a failure", other("a", { attempt: 2, retryAfter: "2026-01-01T00:00:11Z" }), false],
     ["one that has ended", other("a", { phase: "Done" }), false],
     ["one that is being deleted", other("a", {}, { deletionTimestamp: createdAt }), false],
+    [
+      "one whose data is being removed",
+      other("a", { phase: "Copying" }, { annotations: { "etcd.keelson.dev/remove-data": "true" } }),
+      false,
+    ],
     ["one of another cluster", other("a", {}, {}, "test"), false],
     ["one of another namespace", other("a", {}, { namespace: "other" }), false],
     ["itself", backup({ phase: "Copying" }), false],

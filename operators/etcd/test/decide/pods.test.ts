@@ -191,22 +191,22 @@ decisions("a pod of another template than its record", outdatedPod, [
   [
     "another voter does not serve",
     cluster([voter(0), voter(1, down), voter(2, pod({ template: "old" }))]),
-    "wait RollingOut: example-2 waits for its turn: another voter does not serve",
+    "wait RollingOut: example-2 waits for its turn until example-1 has served for a while",
   ],
   [
     "another voter has only just begun to serve",
     cluster([voter(0), voter(1, readyFor(2)), voter(2, pod({ template: "old" }))]),
-    "wait RollingOut: example-2 waits for its turn: another voter does not serve",
+    "wait RollingOut: example-2 waits for its turn until example-1 has served for a while",
   ],
   [
     "it answers and is not ready yet, and neither is another voter",
     cluster([voter(0), voter(1, unready), voter(2, pod({ template: "old" }), unready)]),
-    "wait RollingOut: example-2 waits for its turn: another voter does not serve",
+    "wait RollingOut: example-2 waits for its turn until example-1 has served for a while",
   ],
   [
     "it is ready and does not answer the operator, and another voter does not serve",
     cluster([voter(0), voter(1, down), voter(2, pod({ template: "old" }), silent)]),
-    "wait RollingOut: example-2 waits for its turn: another voter does not serve",
+    "wait RollingOut: example-2 waits for its turn until example-1 has served for a while",
   ],
   [
     "of two, one does not serve",

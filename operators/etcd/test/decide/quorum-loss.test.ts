@@ -69,6 +69,11 @@ decisions("a cluster without quorum", quorumLoss, [
     "wait NoQuorum: waiting for example-1, example-2 (Unschedulable: no node fits) to answer",
   ],
   [
+    "two nodes are gone: only a person knows whether they come back",
+    without([voter(0, leaderless), voter(1, down, nodeLost(600)), voter(2, noPod)]),
+    "wait NoQuorum: waiting for example-1 (its node node-1 does not answer), example-2 to answer; if a node never comes back, delete the claim and the pod of its member (example-1) to continue without it",
+  ],
+  [
     "all answer, and none leads",
     without([voter(0, leaderless), voter(1, leaderless), voter(2, leaderless)]),
     "wait NoQuorum: waiting for example-0, example-1, example-2 to elect a leader",
@@ -390,6 +395,22 @@ decisions("a recovery", recovering, [
     during("Forcing", [voter(0, forced)]),
     "record Recovering: example-0 leads a cluster of its own",
     { status: { recovery: { phase: "Restarting" } } },
+  ],
+  [
+    "the survivor's claim is deleted while it starts: its data is there until its pod ends",
+    during("Forcing", [voter(0, forced, volumeDeleting)]),
+    "record Recovering: example-0 leads a cluster of its own",
+  ],
+  [
+    "the survivor's claim is deleted before it restarts: it does not, and is replaced while it serves",
+    during("Restarting", [voter(0, forced, volumeDeleting)]),
+    "record Recovering: recovered from example-0",
+    { status: { recovery: undefined } },
+  ],
+  [
+    "the survivor's claim is deleted, and its pod ends",
+    during("Restarting", [voter(0, forced, volumeDeleting, stopping)]),
+    "refuse AllDataLost: no data is left (the survivor example-0 is lost: its volume is being deleted; the volumes that were set aside are kept); make a new cluster with spec.restoreFrom",
   ],
   [
     "it would still drop members at its next start",

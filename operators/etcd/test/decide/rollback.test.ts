@@ -125,7 +125,7 @@ decisions("a rollback", rollback, [
   [
     "another voter does not serve",
     cluster([voter(0), voter(1, down), voter(2, madeFrom(next))], { spec: { settings }, status: failing }),
-    "wait RollingBack: example-2 waits for its turn: another voter does not serve",
+    "wait RollingBack: example-2 waits for its turn until example-1 has served for a while",
   ],
   [
     "a member is missing: no restart is to cost the quorum",
@@ -223,7 +223,9 @@ const stranded = (traits: Trait[], special: Special = {}) =>
       status: { ...failing, ...special.status },
     },
   );
-const waits = "wait RollingBack: example-1 waits for its turn: another voter does not serve";
+const waitsFor = (obstacle: string) =>
+  `wait RollingBack: example-1 waits for its turn until example-0 (${obstacle}) has served for a while`;
+const waits = waitsFor(nowhere);
 const forward = "record RollingOut: example-0 cannot run from the old template and follows the spec";
 const pauseUntil = (retryAt: string) => ({
   failedRollout: { hash: next.hash, version: "3.6.16", message: "it failed", attempts: 1, retryAt },
@@ -249,12 +251,12 @@ decisions("a rollback to a template that does not run any more", rollback, [
     },
   ],
   ["what keeps the member from running may pass", stranded([createdAgo(59)]), waits],
-  ["the member runs by now", stranded([obstacle("x"), but({ status: voter(0).status })]), waits],
+  ["the member runs by now", stranded([obstacle("x"), but({ status: voter(0).status })]), waitsFor("x")],
   ["its pod is still of another template", stranded([pod({ template: next.hash })]), waits],
   [
     "its volume is full: no template helps it",
     stranded([crashed(noSpace), obstacle("CrashLoopBackOff")]),
-    waits,
+    waitsFor("CrashLoopBackOff"),
   ],
   ["its data is lost: no template helps it", stranded([claim({ lost: true })]), waits],
   ["the spec asks for the old template", stranded([], { spec: { settings: {} } }), waits],

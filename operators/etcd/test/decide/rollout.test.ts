@@ -267,7 +267,7 @@ decisions("a rollout under way", rollout, [
   [
     "the node of another member is about to be drained",
     cluster([voter(0), voter(1), voter(2, madeFrom(next), cordoned)], { ...change, ...equal(1) }),
-    "wait RollingOut: a rollout waits: the node of example-2 is about to be drained",
+    "wait RollingOut: a rollout waits: node node-2 of example-2 is cordoned; drain it, or uncordon it",
   ],
   [
     "the node of the next member is about to be drained",

@@ -255,4 +255,18 @@ export const foundDeletion: Readonly<Record<string, Plan>> = {
         { atMs: 2000, do: "pod: deleted", with: { which: 0.3, force: false } },
       ],
     },
+  "a cluster is orphaned, made again and deleted before it adopts its budget: that was left behind": {
+    beginning: "three members",
+    seed: 1_700_000_698,
+    steps: [
+      {
+        atMs: 5900,
+        do: "line: operator to a pod",
+        forMs: 1800,
+        with: { how: "dropped", which: 0.64, all: true },
+      },
+      { atMs: 5900, do: "edit: deleted and made again", with: { propagation: "Orphan", finalBackup: false } },
+      { atMs: 7600, do: "edit: deleted", with: { propagation: "Background", finalBackup: true } },
+    ],
+  },
 };

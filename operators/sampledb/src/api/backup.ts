@@ -1,6 +1,6 @@
 /** SampleDBBackup: one verified copy of a database. It outlives the database. */
 
-import { backupStoreSchema } from "@keelson/kit";
+import { backupRemovalSchema, backupStoreSchema } from "@keelson/kit";
 import { immutable, type ObjectOf, resource, z } from "keelson";
 
 export const SampleDBBackup = resource({
@@ -41,6 +41,7 @@ export const SampleDBBackup = resource({
     attempt: z.int().optional().describe("Which attempt this is; an attempt is one pod."),
     retryAfter: z.string().optional(),
     failure: z.object({ reason: z.string(), message: z.string() }).optional(),
+    removal: backupRemovalSchema.optional(),
   }),
   columns: {
     Database: ".spec.database",

@@ -1,5 +1,5 @@
 /** The controller of SampleDBBackup: one pod at a time takes and proves the copy; the status remembers. */
-import { type BackupStore, databaseBackoff } from "@keelson/kit";
+import { type BackupStore, databaseBackoff, decideRemoval } from "@keelson/kit";
 import {
   all,
   type Context,
@@ -35,7 +35,6 @@ type BackupContext = Context<typeof SampleDBBackup, typeof owns, typeof reads>;
 
 /** How many backups run at once over all databases: each costs a fork, a copy and a scratch server. */
 const limit = 4;
-const removalPauseMs = 10_000;
 
 /**
  * What a pod reports is written to the status first; only the next run deletes the pod. So at every moment at least one
@@ -51,7 +50,9 @@ export function sampleDBBackup(options: { readonly image?: string } = {}): Contr
       const image = options.image ?? operatorImage();
       const { db } = ctx.read;
       const store = backup.status?.store ?? backup.spec.store ?? (db && storeOf(databaseName(db), db.spec));
-      if (backup.metadata.annotations?.[annotations.removeData] === "true")
+      const isAsked = backup.metadata.annotations?.[annotations.removeData] === "true";
+      // Once a pod has started to remove the data, taking the annotation back does not bring it back.
+      if (isAsked || ctx.own.remover.get() || backup.status?.removal)
         return await remove(backup, ctx, store, image);
       const attempt = String(backup.status?.attempt ?? 1);
       const worker = ctx.own.workers.get(attempt);
@@ -142,20 +143,33 @@ async function remove(
   for (const key of workers.entries().keys()) await workers.delete(key);
   if (workers.entries().size > 0) return waiting("Removing", "the pod that takes the backup is stopping");
   const pod = remover.get();
-  if (!pod) {
-    await remover.apply(removerPod(backup, store, image));
-    return waiting("Removing", "the pod that removes the data is starting");
+  const view = pod && { ...workerView(pod), uid: pod.metadata.uid };
+  const status = ownStatus(backup);
+  const decision = decideRemoval(status.removal, view, { nowMs: ctx.clock.now() });
+  switch (decision.do) {
+    case "start":
+      await remover.apply(removerPod(backup, store, image));
+      return waiting("Removing", "the pod that removes the data is starting");
+    case "wait": {
+      const { reason, message, recheckMs } = decision;
+      return waiting(reason, message, recheckMs === undefined ? {} : { recheckMs });
+    }
+    case "record":
+      ctx.setStatus({ ...status, removal: decision.removal });
+      ctx.event("Warning", "RemovalFailed", decision.message);
+      return waiting(decision.removal.reason, decision.message, { recheckMs: 1 });
+    case "clear":
+      await remover.delete();
+      return waiting("Removing", `pod ${pod?.metadata.name}, which failed, is deleted first`, {
+        recheckMs: 1_000,
+      });
+    case "removed": {
+      const { removal: _, ...rest } = status;
+      ctx.setStatus({ ...rest, phase: "Removed" });
+      ctx.event("Normal", "DataRemoved", "the data was removed from the store");
+      return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
+    }
+    case "refuse":
+      return fail(decision.reason, decision.message);
   }
-  const view = workerView(pod);
-  if (view.state === "working") return waiting("Removing", view.message);
-  if (view.state === "done") {
-    ctx.setStatus({ ...ownStatus(backup), phase: "Removed" });
-    ctx.event("Normal", "DataRemoved", "the data was removed from the store");
-    return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
-  }
-  const endedMs = Date.parse(pod.status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? "") || 0;
-  const pauseMs = endedMs + removalPauseMs - ctx.clock.now();
-  if (pauseMs > 0) return waiting(view.reason, view.message, { recheckMs: pauseMs });
-  await remover.delete();
-  return waiting("Removing", `it is tried again: ${view.message}`, { recheckMs: 1_000 });
 }

@@ -172,13 +172,24 @@ export class Applier {
   }
 
   /**
+   * What an owner of the same name left when it was orphaned, under the name that the child has for this one. Only what
+   * has our own labels: nothing that a person put there.
+   */
+  unadopted(id: ChildId): Stored | undefined {
+    const { controller, owner, informers } = this.#options;
+    const slot = controller.owns[id.slot] as Owned;
+    const object = informers.get(id.slot)?.cache.get(childKey(slot, owner, id, {}));
+    return object && !controllerOf(object) && this.#isMarked(id, object) ? object : undefined;
+  }
+
+  /**
    * The child, when neither it nor what is wanted of it has changed since the two were last compared. This is what most
    * looks at an object come to, so nothing is made or written down for it.
    */
-  #unchanged({ kind }: Owned, id: ChildId, desired: object): Stored | undefined {
+  #unchanged(slot: Owned, id: ChildId, desired: object): Stored | undefined {
     const { owner, informers, records } = this.#options;
-    const key = childKey(kind, owner, id, desired);
-    const origin = records.origin(kind, key);
+    const key = childKey(slot, owner, id, desired);
+    const origin = records.origin(slot.kind, key);
     if (!origin || origin.slot !== id.slot || origin.key !== id.key) return undefined;
     if (origin.ownerUid !== owner.metadata.uid) return undefined;
     const seen = informers.get(id.slot)?.cache.get(key);
@@ -333,17 +344,22 @@ export class Applier {
         by.kind === controller.kind.kind && parseApiVersion(by.apiVersion).group === controller.kind.group;
       return sameKind && by.name === owner.metadata.name ? "earlier" : "foreign";
     }
-    const labels = object.metadata.labels ?? {};
-    if (labels[controllerLabel] === controller.name && labels[slotLabel] === id.slot) {
-      const isNamed = this.#namesOwner(object);
-      if (slot.options.outlives && isNamed) return "ours";
-      // Orphaned: the same controller made it, under the name that it has for this owner.
-      if ((labels[keyLabel] ?? "") === id.key && isNamed !== false) return "ours";
-    }
+    if (this.#isMarked(id, object)) return "ours";
     if (object.metadata.annotations?.[adoptAnnotation] === owner.metadata.name) return "ours";
     if (slot.options.adopts?.(object as never, owner)) return "ours";
     // Someone took the owner reference away: the inventory still knows the child.
     return inventoryOf(owner).some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
+  }
+
+  /** Whether the labels say that this controller made it in this place, for this owner or an earlier one of its name. */
+  #isMarked(id: ChildId, object: Stored): boolean {
+    const { controller } = this.#options;
+    const labels = object.metadata.labels ?? {};
+    if (labels[controllerLabel] !== controller.name || labels[slotLabel] !== id.slot) return false;
+    const isNamed = this.#namesOwner(object);
+    if (controller.owns[id.slot]?.options.outlives && isNamed) return true;
+    // Orphaned: the same controller made it, under the name that it has for this owner.
+    return (labels[keyLabel] ?? "") === id.key && isNamed !== false;
   }
 
   /** Whether the labels name the owner; undefined when they name none. */

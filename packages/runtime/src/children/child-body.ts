@@ -48,25 +48,26 @@ export function isShortened(label: string): boolean {
   return /-[0-9a-f]{16}$/.test(label);
 }
 
-export function defaultName(owner: Stored, id: ChildId): string {
-  return id.key === "" ? owner.metadata.name : `${owner.metadata.name}-${id.key}`;
+function defaultName({ options }: Owned, owner: Stored, { key }: ChildId): string {
+  if (options.name) return options.name(owner, key);
+  return key === "" ? owner.metadata.name : `${owner.metadata.name}-${key}`;
 }
 
 /** The name under which a desired child is found. */
-export function childName(owner: Stored, id: ChildId, desired: { metadata?: ObjectMeta }): string {
-  return desired.metadata?.name ?? defaultName(owner, id);
+function childName(slot: Owned, owner: Stored, id: ChildId, desired: { metadata?: ObjectMeta }): string {
+  return desired.metadata?.name ?? defaultName(slot, owner, id);
 }
 
 /** `namespace/name` under which a desired child is found. */
 export function childKey(
-  kind: AnyKind,
+  slot: Owned,
   owner: Stored,
   id: ChildId,
   desired: { metadata?: ObjectMeta },
 ): string {
   const namespace =
-    kind.scope === "Cluster" ? undefined : (desired.metadata?.namespace ?? owner.metadata.namespace);
-  return keyOf({ namespace, name: childName(owner, id, desired) });
+    slot.kind.scope === "Cluster" ? undefined : (desired.metadata?.namespace ?? owner.metadata.namespace);
+  return keyOf({ namespace, name: childName(slot, owner, id, desired) });
 }
 
 export function childBody(
@@ -106,7 +107,7 @@ export function childBody(
     apiVersion: apiVersionOf(kind),
     kind: kind.kind,
     metadata: {
-      name: childName(owner, id, desired),
+      name: childName(slot, owner, id, desired),
       ...(namespace === undefined ? {} : { namespace }),
       labels,
       ...(metadata.annotations ? { annotations: metadata.annotations } : {}),

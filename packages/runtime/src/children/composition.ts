@@ -79,7 +79,7 @@ async function realise(parts: CompositionParts, composition: AnyComposition): Pr
     );
     for (const { id, desired } of desiredChildren.get(slot) ?? []) {
       if (!desired) continue;
-      if (blockers.length > 0 && !children.at(slot, childKey(declared.kind, owner, id, desired))) {
+      if (blockers.length > 0 && !children.at(slot, childKey(declared, owner, id, desired))) {
         held.push(...blockers);
         continue;
       }
@@ -152,10 +152,10 @@ function refuseSameNames(
 ): void {
   const taken = new Map<string, string>();
   for (const [slot, list] of desiredChildren) {
-    const { kind } = controller.owns[slot] as Owned;
+    const declared = controller.owns[slot] as Owned;
     for (const { id, desired } of list) {
       if (!desired) continue;
-      const name = `${groupKind(kind)} ${childKey(kind, owner, id, desired)}`;
+      const name = `${groupKind(declared.kind)} ${childKey(declared, owner, id, desired)}`;
       const other = taken.get(name);
       if (other !== undefined) {
         throw new RuntimeError(
@@ -205,7 +205,7 @@ async function prune(
     const wanted = desiredChildren.get(slot) ?? [];
     if (wanted.some(({ id }) => id.key === keepAll)) continue;
     const keys = new Set(
-      wanted.flatMap(({ id, desired }) => (desired ? [childKey(declared.kind, owner, id, desired)] : [])),
+      wanted.flatMap(({ id, desired }) => (desired ? [childKey(declared, owner, id, desired)] : [])),
     );
     const kept = new Set(wanted.filter(({ desired }) => !desired).map(({ id }) => id.key));
     for (const child of children.inSlot(slot)) {

@@ -103,8 +103,8 @@ export class OwnedChildren {
 
   #chosen(id: ChildId, candidates: readonly Stored[]): Stored | undefined {
     if (candidates.length <= 1) return candidates[0];
-    const { kind } = this.#controller.owns[id.slot] as Owned;
-    const expected = childKey(kind, this.#owner, id, {});
+    const slot = this.#controller.owns[id.slot] as Owned;
+    const expected = childKey(slot, this.#owner, id, {});
     return (
       candidates.find((object) => objectKey(object) === expected) ??
       candidates.find((object) => object.metadata.deletionTimestamp === undefined) ??

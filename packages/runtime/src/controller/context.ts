@@ -34,7 +34,10 @@ export interface OneHandle<K extends AnyKind> {
   live(options?: RequestOptions): Promise<ObjectOf<K> | undefined>;
   /** Brings the child to this state; sends nothing when it is there already. */
   apply(desired: Desired<K>, options?: ApplyOptions): Promise<ObjectOf<K>>;
-  /** Deletes the child we see, by UID; gone already is success. */
+  /**
+   * Deletes the child we see, by UID; gone already is success. Under the name of the slot also one that an orphaned
+   * owner of the same name left, and that this one had no time to adopt.
+   */
   delete(options?: DeleteOptions): Promise<void>;
 }
 

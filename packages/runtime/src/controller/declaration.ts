@@ -30,6 +30,11 @@ export interface OwnOptions<K extends AnyKind> {
    * that cannot. Without it such a change is a condition that says so.
    */
   readonly recreate?: boolean;
+  /**
+   * Name of a child whose desired state has none. Default: the owner's, followed by the key where there is one. Declare
+   * it where names differ: under this name a child is looked for that no cache shows.
+   */
+  readonly name?: (owner: Stored, key: string) => string;
   /** Slots that must be ready before this one is created. */
   readonly after?: string | readonly string[];
   /** When the child counts as ready for those that come `after` it. Default: a rule per kind. */

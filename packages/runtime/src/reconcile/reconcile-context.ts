@@ -265,7 +265,7 @@ class ChildVerbs {
   async live(id: ChildId): Promise<never> {
     const { children, object, applier } = this.#options;
     const seen = children.get(id);
-    const key = seen ? objectKey(seen) : childKey(this.#declared.kind, object, id, {});
+    const key = seen ? objectKey(seen) : childKey(this.#declared, object, id, {});
     return (await applier.find(id, parseKey(key))) as never;
   }
 
@@ -281,7 +281,7 @@ class ChildVerbs {
 
   async delete(id: ChildId, request?: object): Promise<void> {
     const { children, applier } = this.#options;
-    const child = children.get(id);
+    const child = children.get(id) ?? applier.unadopted(id);
     // Asked twice, it goes once; with options it may be told to go faster.
     if (!child || (child.metadata.deletionTimestamp !== undefined && !request)) return;
     await applier.delete(this.#declared, child, request);
