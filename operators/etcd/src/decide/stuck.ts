@@ -7,7 +7,7 @@ import { ofNextMinor } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { cannotRun, dataLoss, diagnosisOf, namesOf, needsPod } from "./facts.ts";
+import { cannotRun, dataLoss, diagnosisOf, isHealthy, namesOf, needsPod } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
@@ -18,30 +18,70 @@ import { desiredTemplate } from "./rollout.ts";
  */
 export function stuckMembers(o: Observed): Decision | undefined {
   const { template, rollout } = o.status;
-  // A rollout of what the spec asks for goes on; a member that cannot run takes its turn at once, unless the version changes.
-  const wanted = isWanted(o, rollout) ? rollout : undefined;
-  const target = wanted ?? templateNow(o);
-  if (!wanted && target && failureOf(o, target.hash)) return undefined;
-  if (!target || !template || target.recipe.version !== template.recipe.version) return undefined;
-  // It failed, and the members are on their way back from it.
-  if (rollout?.rollback !== undefined && target.hash === rollout.hash) return undefined;
-  const stuck = o.members.filter(
-    (member) =>
-      needsPod(o, member) &&
-      isStuck(member, rollout) &&
-      member.record.template !== target.hash &&
-      dataLoss(o, member) === undefined,
+  if (!template) return undefined;
+  for (const target of targetsOf(o, template)) {
+    const stuck = o.members.filter(
+      (member) =>
+        needsPod(o, member) &&
+        isStuck(member, rollout) &&
+        member.record.template !== target.hash &&
+        dataLoss(o, member) === undefined &&
+        mayTake(member, target, template),
+    );
+    if (stuck.length === 0) continue;
+    const members = o.members.map((member) =>
+      stuck.includes(member) ? { ...member.record, template: target.hash } : member.record,
+    );
+    return {
+      do: "record",
+      status: { members, rollout: target.hash === template.hash ? undefined : target },
+      reason: reasons.rolling,
+      message: `${namesOf(stuck)} cannot run and follows the spec`,
+    };
+  }
+  return undefined;
+}
+
+/** What members that cannot run may take at once, the best first: the spec, or as much of it as needs no other version. */
+function targetsOf(o: Observed, template: Template): readonly Template[] {
+  const { rollout } = o.status;
+  // A rollout of what the spec asks for goes on. If it failed, the members are on their way back from it.
+  if (rollout && isWanted(o, rollout))
+    return rollout.rollback === undefined && isSafe(o, rollout, template) ? [rollout] : [];
+  const desired = desiredTemplate(o);
+  const now = templateNow(o);
+  return [...("template" in desired ? [desired.template] : []), ...(now ? [now] : [])].filter(
+    (target) =>
+      isSafe(o, target, template) &&
+      !failureOf(o, target.hash) &&
+      !(rollout?.rollback !== undefined && target.hash === rollout.hash),
   );
-  if (stuck.length === 0) return undefined;
-  const members = o.members.map((member) =>
-    stuck.includes(member) ? { ...member.record, template: target.hash } : member.record,
+}
+
+/**
+ * Whether a member may take this version out of turn: a patch of the minor that all members run, or a version from which
+ * another one serves. Another minor is entered by a rollout alone, with its trial and its way back.
+ */
+function isSafe(o: Observed, { hash, recipe }: Template, template: Template): boolean {
+  if (recipe.version === template.recipe.version) return true;
+  const { rollout } = o.status;
+  const minor = minorOf(recipe.version);
+  const isPatch = [template, rollout].every((each) => !each || minorOf(each.recipe.version) === minor);
+  if (isPatch) return !isNewerMinor(o.clusterVersion ?? recipe.version, recipe.version);
+  return (
+    rollout?.hash === hash &&
+    o.members.some(
+      (other) => other.pod?.template === hash && isHealthy(other) && other.status?.version === recipe.version,
+    )
   );
-  return {
-    do: "record",
-    status: { members, rollout: wanted ?? (target.hash === template.hash ? undefined : target) },
-    reason: reasons.rolling,
-    message: `${namesOf(stuck)} cannot run and follows the spec`,
-  };
+}
+
+/** Not an older minor than its data is of; and no other version for its own sake where no node takes the pod. */
+function mayTake({ pod, claim }: ObservedMember, { recipe }: Template, template: Template): boolean {
+  const { version } = template.recipe;
+  if (recipe.version === version) return true;
+  if (isNewerMinor(claim?.etcdVersion ?? recipe.version, recipe.version)) return false;
+  return pod?.node !== undefined || templateOf({ ...recipe, version }).hash !== template.hash;
 }
 
 /**

@@ -1,11 +1,13 @@
 import { expect } from "vitest";
 import { newerData, stuckMembers } from "../../src/decide/stuck.ts";
 import {
+  claim,
   cluster,
   crashed,
   down,
   madeFrom,
   obstacle,
+  pod,
   record,
   template,
   templateFor,
@@ -56,6 +58,130 @@ decisions("a member that cannot run", stuckMembers, [
     cluster([unschedulable(0, record({ template: next.hash })), voter(1), voter(2)]),
     "record RollingOut: example-0 cannot run and follows the spec",
     { status: { rollout: expect.toSatisfy((rollout) => rollout === undefined) } },
+  ],
+]);
+
+const patch = templateFor({ version: "3.6.17" });
+const noImage = (ordinal: number, ...traits: Parameters<typeof voter>[1][]) =>
+  voter(ordinal, down, obstacle("ImagePullBackOff: no such image"), ...traits);
+const follows = "record RollingOut: example-0 cannot run and follows the spec";
+const minor = templateFor({ version: "3.7.3" });
+
+decisions("a member that cannot run the old version", stuckMembers, [
+  [
+    "takes a patch of the same minor at once",
+    cluster([noImage(0), voter(1), voter(2)], { spec: { version: "3.6.17" } }),
+    follows,
+    { status: { rollout: patch, members: [{ template: patch.hash }, { template: template.hash }, {}] } },
+  ],
+  [
+    "takes a patch without a quorum",
+    cluster([noImage(0), noImage(1), voter(2, down)], { spec: { version: "3.6.17" }, quorum: false }),
+    "record RollingOut: example-0, example-1 cannot run and follows the spec",
+  ],
+  [
+    "takes a patch in a rollout that is under way",
+    cluster([noImage(0), voter(1, madeFrom(patch)), voter(2)], {
+      spec: { version: "3.6.17" },
+      status: { rollout: { ...patch, index: "900" } },
+    }),
+    follows,
+    { status: { rollout: { hash: patch.hash, index: "900" } } },
+  ],
+  [
+    "does not take a patch that failed before its next attempt",
+    cluster([noImage(0), voter(1), voter(2)], {
+      spec: { version: "3.6.17" },
+      status: {
+        failedRollout: {
+          hash: patch.hash,
+          version: "3.6.17",
+          message: "it failed",
+          attempts: 1,
+          retryAt: "2026-01-01T12:01:00Z",
+        },
+      },
+    }),
+    undefined,
+  ],
+  [
+    "takes the rest of the spec when the patch failed",
+    cluster([noImage(0), voter(1), voter(2)], {
+      spec: { version: "3.6.17", settings },
+      status: {
+        failedRollout: {
+          hash: templateFor({ version: "3.6.17", settings }).hash,
+          version: "3.6.17",
+          message: "it failed",
+          attempts: 1,
+          retryAt: "2026-01-01T12:01:00Z",
+        },
+      },
+    }),
+    follows,
+    { status: { rollout: { hash: next.hash } } },
+  ],
+  [
+    "is not helped by a patch when no node takes it",
+    cluster([unschedulable(0, pod({ node: undefined })), voter(1), voter(2)], {
+      spec: { version: "3.6.17" },
+    }),
+    undefined,
+  ],
+  [
+    "does not enter the next minor by itself",
+    cluster([noImage(0), voter(1), voter(2)], { spec: { version: "3.7.3" } }),
+    undefined,
+  ],
+  [
+    "does not enter the next minor before another member serves from it",
+    cluster([noImage(0), voter(1, madeFrom(minor), down), voter(2)], {
+      spec: { version: "3.7.3" },
+      status: { rollout: minor },
+    }),
+    undefined,
+  ],
+  [
+    "enters the next minor when another member serves from it",
+    cluster([noImage(0), voter(1, madeFrom(minor)), voter(2)], {
+      spec: { version: "3.7.3" },
+      status: { rollout: minor },
+    }),
+    follows,
+    { status: { rollout: { hash: minor.hash } } },
+  ],
+  [
+    "does not follow a rollout of the next minor that is rolled back",
+    cluster([noImage(0), voter(1, madeFrom(minor)), voter(2)], {
+      spec: { version: "3.7.3" },
+      status: { rollout: { ...minor, rollback: "it failed" } },
+    }),
+    undefined,
+  ],
+  [
+    "does not go back to an older minor",
+    cluster([noImage(0), voter(1), voter(2)], { spec: { version: "3.5.35" } }),
+    undefined,
+  ],
+  [
+    "does not take a patch of the old minor while others run the new one",
+    cluster([noImage(0), voter(1, madeFrom(minor)), voter(2)], {
+      spec: { version: "3.6.17" },
+      status: { rollout: minor },
+    }),
+    undefined,
+  ],
+  [
+    "does not open data of a newer minor",
+    cluster([noImage(0, claim({ etcdVersion: "3.7.3" })), voter(1), voter(2)], {
+      spec: { version: "3.6.17" },
+    }),
+    undefined,
+  ],
+  [
+    "does not take a patch of a minor older than what the members agreed on",
+    cluster([noImage(0), voter(1), voter(2)], { spec: { version: "3.6.17" }, clusterVersion: "3.7.0" }),
+    undefined,
   ],
 ]);
 
