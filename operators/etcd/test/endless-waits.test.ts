@@ -1,5 +1,5 @@
 /** States in which the operator once waited for ever. */
-import { Pod } from "keelson/kinds";
+import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { condition, healed, named, scenario, spec } from "./explore/scenario.ts";
 import { type EtcdWorld, missing } from "./explore/subject.ts";
@@ -39,5 +39,43 @@ describe("the image of the old version is gone", { timeout }, () => {
       ],
       healed,
     );
+  });
+});
+
+describe("the node of a local volume was deleted", { timeout }, () => {
+  const isLocal = (name: string, node: string | null) => async (world: EtcdWorld) => {
+    const annotations = { "volume.kubernetes.io/selected-node": node };
+    await world.client
+      .kind(PersistentVolumeClaim)
+      .patch(named(name), { type: "merge", body: { metadata: { annotations } } as never });
+  };
+
+  test("a member whose pod was made again is replaced", async () => {
+    await scenario(
+      "three members",
+      [
+        [0, isLocal("example-1", "deleted")],
+        [0, deletePod("example-1")],
+        [
+          280_000,
+          condition((world) => expect(world.pods.map((pod) => pod.metadata.name)).toContain("example-1")),
+        ],
+        [400_000, isReached],
+      ],
+      healed,
+    );
+  });
+
+  test("two of three are not replaced: the others would have no majority", async () => {
+    const names = (world: EtcdWorld) => world.pods.map(({ metadata }) => metadata.name).sort();
+    await scenario("three members", [
+      [0, isLocal("example-1", "deleted")],
+      [0, isLocal("example-2", "deleted")],
+      [0, deletePod("example-1")],
+      [0, deletePod("example-2")],
+      [600_000, condition((world) => expect(names(world)).toEqual(["example-0", "example-1", "example-2"]))],
+      // One comes back, and the other is replaced.
+      [600_000, isLocal("example-1", null)],
+    ]);
   });
 });

@@ -239,11 +239,16 @@ export function obstacleOf({ pod, claim }: ObservedMember): string | undefined {
   return `no volume of ${storage} is there for it yet (${pod.obstacle})`;
 }
 
+/** The node that it runs on; before it runs on one, that of its volume. */
+export function nodeOf({ pod, claim }: ObservedMember): string | undefined {
+  return pod?.node ?? claim?.selectedNode;
+}
+
 /** Their names, each with what keeps it from running. */
 export function described(members: readonly ObservedMember[]): string {
   const texts = members.map((member) => {
     const { pod, record, nodeLostSinceMs } = member;
-    const lost = nodeLostSinceMs === undefined ? undefined : `its node ${pod?.node} does not answer`;
+    const lost = nodeLostSinceMs === undefined ? undefined : `its node ${nodeOf(member)} does not answer`;
     const why = pod?.ready ? undefined : (obstacleOf(member) ?? lost);
     return why === undefined ? record.name : `${record.name} (${why})`;
   });

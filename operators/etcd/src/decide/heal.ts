@@ -8,6 +8,7 @@ import {
   isHealthy,
   isInconsistent,
   isLeader,
+  nodeOf,
   purposeOf,
   unchangedMs,
   voterCount,
@@ -77,7 +78,7 @@ function nodeLoss(o: Observed, member: ObservedMember): string | undefined {
   if (nodeLostSinceMs === undefined || status !== undefined || pod?.ready) return undefined;
   const seconds = o.spec.recovery.nodeLossTimeoutSeconds;
   return o.nowMs - nodeLostSinceMs >= seconds * 1_000
-    ? `its node ${pod?.node} has been gone for ${seconds} s`
+    ? `its node ${nodeOf(member)} has been gone for ${seconds} s`
     : undefined;
 }
 

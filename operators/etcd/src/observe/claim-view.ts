@@ -17,6 +17,7 @@ export function claimView(
     bound: status?.phase === "Bound",
     className: found[annotations.storageClass] ?? "",
     requested: spec?.resources?.requests?.["storage"] ?? "0",
+    selectedNode: found["volume.kubernetes.io/selected-node"],
     clusterUid: found[annotations.clusterUid],
     clusterId: found[annotations.clusterId],
     memberId: found[annotations.memberId],

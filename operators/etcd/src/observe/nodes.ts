@@ -1,6 +1,7 @@
 /** Which nodes are lost, and which are about to be. */
 import { type ObjectOf, Quantity } from "keelson";
 import type { Node } from "keelson/kinds";
+import type { ClaimView, PodView } from "./observed.ts";
 import { parseTime } from "./time.ts";
 
 export interface NodeView {
@@ -21,6 +22,33 @@ function nodeView({ spec, status }: ObjectOf<typeof Node>): NodeView {
     lostSinceMs: lost ? parseTime(ready.lastTransitionTime) : undefined,
     cordoned: spec?.unschedulable === true,
   };
+}
+
+/**
+ * Since when the node is lost that a member needs. A pod that no node takes needs the one for which its volume was made:
+ * a local volume is there alone. Nobody says when a node was deleted; the pod has not been ready for longer than that.
+ */
+export function nodeLostSince(
+  nodes: ReadonlyMap<string, NodeView>,
+  { pod, claim }: { readonly pod: PodView | undefined; readonly claim: ClaimView | undefined },
+): number | undefined {
+  if (!pod) return undefined;
+  const name = pod.node ?? (isTiedToNode(pod) ? claim?.selectedNode : undefined);
+  if (name === undefined) return undefined;
+  const node = nodes.get(name);
+  if (!node) return pod.readyChangedMs;
+  // A pod that was just made is given time to find another node.
+  return pod.node !== undefined || node.lostSinceMs === undefined
+    ? node.lostSinceMs
+    : Math.max(node.lostSinceMs, pod.createdMs);
+}
+
+/** What the scheduler says of nodes that refuse a pod for its own sake: another member would be refused as well. */
+const refusesAny = /insufficient|too many pods|taint|were unschedulable|didn't match pod/i;
+
+/** No node takes it, and nothing but its volume is known to be the cause. */
+function isTiedToNode({ obstacle = "" }: PodView): boolean {
+  return obstacle !== "" && (/volume/i.test(obstacle) || !refusesAny.test(obstacle));
 }
 
 /** The most of each resource that any one node offers; undefined while no node is known. */

@@ -22,7 +22,7 @@ import { ownersOf } from "../resources/owners.ts";
 import { formedClusterId } from "../resources/services.ts";
 import { type Answers, ask, type Dial, type Passwords } from "./ask.ts";
 import { claimView } from "./claim-view.ts";
-import { largestNode, type NodeView, nodeViews } from "./nodes.ts";
+import { largestNode, type NodeView, nodeLostSince, nodeViews } from "./nodes.ts";
 import type { ClaimView, Observed, ObservedMember, PodView } from "./observed.ts";
 import { readPasswords, type Sessions } from "./passwords.ts";
 import { podView, trialView } from "./pod-view.ts";
@@ -226,17 +226,18 @@ function memberOf(
   },
 ): ObservedMember {
   const pod = from.pods.get(record.name);
-  const node = pod?.node === undefined ? undefined : (from.nodes.get(pod.node) ?? "gone");
+  const claim = from.claims.get(record.name);
+  const node = pod?.node === undefined ? undefined : from.nodes.get(pod.node);
   return {
     record,
     pod,
-    claim: from.claims.get(record.name),
+    claim,
     entry: entryOf(from.cluster, record, from.list),
     status: from.answers.statuses.get(record.name),
     progress: from.answers.progress.get(record.name),
     readThrough: from.answers.reads.get(record.name),
-    nodeLostSinceMs: node === "gone" ? pod?.readyChangedMs : node?.lostSinceMs,
-    nodeCordoned: node !== "gone" && node?.cordoned === true,
+    nodeLostSinceMs: nodeLostSince(from.nodes, { pod, claim }),
+    nodeCordoned: node?.cordoned === true,
   };
 }
 

@@ -41,6 +41,8 @@ export interface ClaimView {
   /** The class that the spec asked for when the claim was made; empty for the cluster's own choice. */
   readonly className: string;
   readonly requested: string | number;
+  /** The node for which its volume was made. A local volume is there and nowhere else. */
+  readonly selectedNode: string | undefined;
   readonly clusterUid: string | undefined;
   readonly clusterId: string | undefined;
   readonly memberId: string | undefined;
@@ -66,7 +68,7 @@ export interface ObservedMember {
   readonly progress: MemberProgress | undefined;
   /** Whether a linearizable read went through it; undefined when it was not asked. */
   readonly readThrough: boolean | undefined;
-  /** Its node is unreachable or gone since then. */
+  /** Its node is unreachable or gone since then: the pod's, or the volume's where no other node takes the pod. */
   readonly nodeLostSinceMs: number | undefined;
   /** Its node is cordoned: it is about to be drained. */
   readonly nodeCordoned: boolean;

@@ -3,7 +3,7 @@ import type { Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../api/names.ts";
 import { claimView } from "./claim-view.ts";
-import { largestNode, nodeViews } from "./nodes.ts";
+import { largestNode, nodeLostSince, nodeViews } from "./nodes.ts";
 import { podView, trialView } from "./pod-view.ts";
 
 const created = "2026-01-01T00:00:00Z";
@@ -234,5 +234,67 @@ describe("a node", () => {
     const offers = (cpu: string, memory: string) => node(cpu, { status: { allocatable: { cpu, memory } } });
     expect(largestNode([offers("900m", "2Gi"), offers("1", "900Mi")])).toEqual({ cpu: "1", memory: "2Gi" });
     expect(largestNode([])).toBeUndefined();
+  });
+});
+
+describe("the node that a member needs", () => {
+  const lostAt = "2026-01-01T00:10:00Z";
+  const node = (name: string, status: string) =>
+    ({
+      metadata: { name },
+      status: { conditions: [{ type: "Ready", status, lastTransitionTime: lostAt }] },
+    }) as unknown as ObjectOf<typeof Node>;
+  const nodes = nodeViews([node("well", "True"), node("silent", "Unknown")]);
+  const on = (nodeName: string) => podView(pod({ spec: { nodeName } }), marks);
+  const waiting = (message: string, at = created) =>
+    podView(
+      pod({
+        metadata: { creationTimestamp: at },
+        status: {
+          conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }],
+        },
+      }),
+      marks,
+    );
+  const madeFor = (selected: string) =>
+    claimView(
+      {
+        metadata: { name: "db-0", annotations: { "volume.kubernetes.io/selected-node": selected } },
+      } as unknown as ObjectOf<typeof PersistentVolumeClaim>,
+      {},
+    );
+  const later = "2026-01-01T00:20:00Z";
+  const elsewhere = "0/2 nodes are available: 2 node(s) had volume node affinity conflict.";
+
+  test.each([
+    ["runs a pod", on("well"), madeFor("gone"), undefined],
+    ["does not answer", on("silent"), undefined, Date.parse(lostAt)],
+    ["was deleted", on("gone"), undefined, createdMs],
+    ["was deleted, and its volume waits there", waiting(elsewhere), madeFor("gone"), createdMs],
+    [
+      "does not answer, and its volume waits there",
+      waiting(elsewhere),
+      madeFor("silent"),
+      Date.parse(lostAt),
+    ],
+    ["did not answer when the pod was made", waiting(elsewhere, later), madeFor("silent"), Date.parse(later)],
+    ["is well and has the volume", waiting(elsewhere), madeFor("well"), undefined],
+    ["was not chosen yet", waiting(elsewhere), undefined, undefined],
+    ["has yet to be chosen again", podView(pod(), marks), madeFor("gone"), undefined],
+    [
+      "is any that the spec selects",
+      waiting("2 node(s) didn't match Pod's node affinity/selector."),
+      madeFor("gone"),
+      undefined,
+    ],
+    ["is any that has room", waiting("2 Insufficient cpu."), madeFor("gone"), undefined],
+    [
+      "was deleted, and one of the others has no room",
+      waiting("1 Insufficient cpu, 1 node(s) had volume node affinity conflict."),
+      madeFor("gone"),
+      createdMs,
+    ],
+  ])("%s", (_name, view, claim, since) => {
+    expect(nodeLostSince(nodes, { pod: view, claim })).toBe(since);
   });
 });

@@ -109,6 +109,18 @@ decisions("a member whose data or node is lost", lostMember, [
     lost("its node node-2 has been gone for 300 s"),
     left,
   ],
+  [
+    "no node takes its pod, and that of its volume is gone for long",
+    third(
+      down,
+      obstacle("Unschedulable: no node has the volume"),
+      pod({ node: undefined }),
+      claim({ selectedNode: "node-9" }),
+      nodeLost(300),
+    ),
+    lost("its node node-9 has been gone for 300 s"),
+    left,
+  ],
   ["its node is lost for long, but it answers", third(unready, nodeLost(900)), undefined],
   ["its node is lost for long, but its pod is ready", third(silent, nodeLost(900)), undefined],
   [

@@ -78,6 +78,7 @@ function base(ordinal: number, phase: Member["phase"]): ObservedMember {
       bound: true,
       className: "",
       requested: "1Gi",
+      selectedNode: undefined,
       clusterUid: name.uid,
       clusterId,
       memberId: id,

@@ -263,6 +263,7 @@ export class SimulatedKubelet {
 
   #choose({ pod }: PodRun): { readonly node: string } | { readonly why: string } {
     const { nodes, volumes } = this.#parts;
+    let local: string | undefined;
     for (const { persistentVolumeClaim } of pod.spec?.volumes ?? []) {
       const name = persistentVolumeClaim?.claimName;
       if (name === undefined) continue;
@@ -271,11 +272,16 @@ export class SimulatedKubelet {
       if (claim.metadata.deletionTimestamp !== undefined)
         return { why: `persistentvolumeclaim "${name}" is being deleted` };
       if (claim.status?.phase !== "Bound") return { why: "pod has unbound immediate PersistentVolumeClaims" };
+      // Here every volume that was made for a node is a local one.
+      local ??= claim.metadata.annotations?.["volume.kubernetes.io/selected-node"];
     }
     const wanted = Object.entries(pod.spec?.nodeSelector ?? {});
     const able = [...nodes.all.values()].filter(
       (node) =>
-        node.speaking && !node.cordoned && wanted.every(([label, value]) => node.labels[label] === value),
+        node.speaking &&
+        !node.cordoned &&
+        (local === undefined || node.name === local) &&
+        wanted.every(([label, value]) => node.labels[label] === value),
     );
     const load = new Map(able.map(({ name }) => [name, 0]));
     for (const { node } of this.#runs.values())
