@@ -79,3 +79,34 @@ describe("the node of a local volume was deleted", { timeout }, () => {
     ]);
   });
 });
+
+describe("a kubelet is silent, and the member on its node answers", { timeout }, () => {
+  const nodeOf = (world: EtcdWorld, name: string) =>
+    world.pods.find(({ metadata }) => metadata.name === name)?.spec?.nodeName ?? "";
+  const destroy = async (world: EtcdWorld) => {
+    await world.client.kind(PersistentVolumeClaim).delete(named("example-2"));
+    await deletePod("example-2")(world);
+  };
+  const voters = (world: EtcdWorld) =>
+    world.application.group
+      .voters()
+      .map(({ name }) => name)
+      .sort();
+
+  // Before and after Kubernetes gives up on the pods of the node.
+  test.each([60_000, 400_000])("a member that is lost %i ms later is replaced", async (atMs) => {
+    await scenario(
+      "three members",
+      [
+        [0, async (world) => await world.simulation.nodes.silence(nodeOf(world, "example-1"))],
+        [atMs, destroy],
+        [
+          atMs + 60_000,
+          condition((world) => expect(voters(world)).toEqual(["example-0", "example-1", "example-3"])),
+        ],
+        [atMs + 60_000, async (world) => await world.simulation.nodes.restore(nodeOf(world, "example-1"))],
+      ],
+      healed,
+    );
+  });
+});

@@ -28,6 +28,15 @@ export function isHealthy({ pod, status }: ObservedMember): boolean {
   return pod?.ready === true && !pod.deleting && status?.leader !== undefined;
 }
 
+/**
+ * Its vote counts: it serves, or it answers with a leader from a node whose kubelet is silent. What Kubernetes says of its
+ * pod is then old: that it is not ready, or is being deleted.
+ */
+export function isUp(member: ObservedMember): boolean {
+  const { status, nodeLostSinceMs } = member;
+  return isHealthy(member) || (status?.leader !== undefined && nodeLostSinceMs !== undefined);
+}
+
 /** Healthy for long enough that its peers count on it. */
 export function isSettled(o: Observed, member: ObservedMember): boolean {
   return isHealthy(member) && unchangedMs(o, member) >= settleMs;
@@ -61,17 +70,12 @@ export function isStable(o: Observed): boolean {
   );
 }
 
-/** How many other voters serve. */
-export function othersHealthy(o: Observed, member: ObservedMember): number {
-  return voters(o).filter((other) => other !== member && isHealthy(other)).length;
-}
-
 /** Whether a voter can be removed now: the present voters can commit the removal, and the rest has a majority after it. */
 export function canRemove(o: Observed, member: ObservedMember): boolean {
   if (member.entry?.learner) return true;
   const count = voterCount(o);
-  const others = othersHealthy(o, member);
-  const present = others + (isHealthy(member) ? 1 : 0);
+  const others = voters(o).filter((other) => other !== member && isUp(other)).length;
+  const present = others + (isUp(member) ? 1 : 0);
   return count > 1 && present >= majority(count) && others >= majority(count - 1);
 }
 

@@ -8,6 +8,7 @@ import {
   isHealthy,
   isInconsistent,
   isLeader,
+  isUp,
   nodeOf,
   purposeOf,
   unchangedMs,
@@ -118,6 +119,12 @@ function isGoneForLong(o: Observed, member: ObservedMember): boolean {
   return pod !== undefined && !pod.deleting && unchangedMs(o, member) >= restartMs;
 }
 
+/** Someone joins, or is to join. */
+function isIncomplete(o: Observed): boolean {
+  const isJoining = o.members.some(({ record: { phase } }) => phase === "Joining" || phase === "Learner");
+  return o.list !== undefined && (isJoining || (o.members.length < o.spec.size && newcomer(o) !== undefined));
+}
+
 /** Voters that should serve and do not: nothing else is started until they do. */
 export function unhealthyVoters(o: Observed): Decision | undefined {
   const unhealthy = o.members.filter(
@@ -125,6 +132,8 @@ export function unhealthyVoters(o: Observed): Decision | undefined {
       record.phase === "Voter" && !(pod?.ready && !pod.deleting && status?.leader !== undefined),
   );
   if (unhealthy.length === 0) return undefined;
+  // Nobody knows when a silent kubelet is back: a member that is missing does not wait for that.
+  if (isIncomplete(o) && unhealthy.every(isUp)) return undefined;
   const spare =
     o.list && voterCount(o) > o.spec.size
       ? unhealthy.find((member) => isGoneForLong(o, member) && !isLeader(o, member) && canRemove(o, member))

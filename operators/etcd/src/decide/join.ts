@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { isHealthy, lagOf, leaderOf, obstacleOf, voters, wantsOtherClass } from "./facts.ts";
+import { isUp, lagOf, leaderOf, obstacleOf, voters, wantsOtherClass } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 const reason = reasons.growing;
@@ -26,7 +26,7 @@ export function joinUpTo(o: Observed, size: number): Decision | undefined {
 
 /** Nobody joins beside voters that do not serve, or data that may be corrupt. */
 export function canJoin(o: Observed): boolean {
-  return voters(o).every(isHealthy) && o.alarms.every(({ type }) => type !== "CORRUPT");
+  return voters(o).every(isUp) && o.alarms.every(({ type }) => type !== "CORRUPT");
 }
 
 function beforeEtcd(o: Observed, member: ObservedMember): Decision {
@@ -37,7 +37,7 @@ function beforeEtcd(o: Observed, member: ObservedMember): Decision {
   if (!claim) return { do: "createClaim", member: name, reason, message: `${name} gets its volume` };
   const leader = leaderOf(o);
   if (!leader) return wait(`${name} waits for a leader`);
-  if (!voters(o).every(isHealthy)) return wait(`${name} waits until every voter serves`);
+  if (!voters(o).every(isUp)) return wait(`${name} waits until every voter serves`);
   if (!canJoin(o)) return wait(`${name} waits: a member's data may be corrupt`);
   return {
     do: "addLearner",
@@ -66,7 +66,7 @@ function asLearner(o: Observed, member: ObservedMember): Decision {
   const near = lag !== undefined && lag <= promotableLag && isInSync(leader, member);
   // Twice in a row: while a snapshot is being applied, the first number means nothing.
   const nearBefore = record.lag !== undefined && record.lag <= promotableLag;
-  if (near && nearBefore && leader && entry && voters(o).every(isHealthy)) {
+  if (near && nearBefore && leader && entry && voters(o).every(isUp)) {
     return {
       do: "promote",
       member: name,

@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, isHealthy, isLeader, leaderOf, withMember, withoutMember } from "./facts.ts";
+import { canRemove, isLeader, isUp, leaderOf, withMember, withoutMember } from "./facts.ts";
 import { passLeadership } from "./pods.ts";
 
 const reason = reasons.shrinking;
@@ -72,7 +72,7 @@ function fromKubernetes(o: Observed, member: ObservedMember): Decision {
 export function contactFor(o: Observed, member?: ObservedMember): string | undefined {
   const leader = leaderOf(o);
   if (leader && leader !== member) return leader.record.name;
-  return o.members.find((other) => other !== member && isHealthy(other))?.record.name;
+  return o.members.find((other) => other !== member && isUp(other))?.record.name;
 }
 
 /** Records that a member will leave, and why. */

@@ -3,7 +3,7 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { memberName, ordinalOf } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, isHealthy, isLeader, namesOf } from "./facts.ts";
+import { canRemove, isHealthy, isLeader, namesOf, voters } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 export function scale(o: Observed): Decision | undefined {
@@ -17,11 +17,13 @@ export function scale(o: Observed): Decision | undefined {
 
 /**
  * A rollout does not go on with fewer members than the spec asks for: with one of three gone, every restart would cost the
- * quorum. It does when only the rollout gives the members an authority that another can join with.
+ * quorum. It does when only the rollout gives the members an authority that another can join with. Nor does one begin, or
+ * any other change, beside a voter whose kubelet is silent.
  */
 export function missingMember(o: Observed): Decision | undefined {
   const { size } = o.spec;
-  if (!o.list || !o.status.rollout || o.members.length >= size || !newcomer(o)) return undefined;
+  if (!o.list || o.members.length >= size || !newcomer(o)) return undefined;
+  if (!o.status.rollout && voters(o).every(isHealthy)) return undefined;
   return grow(o, size);
 }
 

@@ -129,6 +129,28 @@ decisions("a member whose data or node is lost", lostMember, [
     "wait MembersUnhealthy: example-1 cannot be replaced now: its volume is gone, and without it the others would have no majority",
   ],
   [
+    "another member answers from a node whose kubelet is silent",
+    cluster([voter(0), voter(1, unready, nodeLost(60)), voter(2, volumeGone)]),
+    lost("its volume is gone"),
+    left,
+  ],
+  [
+    "another member answers from a silent node, and its pod is being deleted",
+    cluster([voter(0), voter(1, unready, stopping, nodeLost(600)), voter(2, volumeGone)]),
+    lost("its volume is gone"),
+    left,
+  ],
+  [
+    "another member on a silent node knows no leader",
+    cluster([voter(0), voter(1, unready, leaderless, nodeLost(60)), voter(2, volumeGone)]),
+    "wait MembersUnhealthy: example-2 cannot be replaced now: its volume is gone, and without it the others would have no majority",
+  ],
+  [
+    "another member answers and is not ready, as its kubelet says",
+    cluster([voter(0), voter(1, unready), voter(2, volumeGone)]),
+    "wait MembersUnhealthy: example-2 cannot be replaced now: its volume is gone, and without it the others would have no majority",
+  ],
+  [
     "the only member is lost",
     cluster([voter(0, volumeGone)], { spec: { size: 1 } }),
     "wait MembersUnhealthy: example-0 cannot be replaced now: its volume is gone, and without it the others would have no majority",
@@ -271,6 +293,26 @@ decisions("voters that do not serve", unhealthyVoters, [
     "it serves for etcd, and its pod is not ready",
     third(unready, readyFor(1)),
     "wait Settling: example-2 is not ready",
+  ],
+  [
+    "its kubelet is silent, and nobody is missing",
+    third(unready, nodeLost(60)),
+    "wait Settling: example-2 is not ready",
+  ],
+  [
+    "its kubelet is silent, and a member is missing",
+    cluster([voter(0), voter(1, unready, nodeLost(60))]),
+    undefined,
+  ],
+  [
+    "its kubelet is silent, and a member joins",
+    cluster([voter(0), voter(1, unready, nodeLost(60)), joining(2)]),
+    undefined,
+  ],
+  [
+    "its kubelet is silent, a member is missing, and another does not answer",
+    cluster([voter(0), voter(1, unready, nodeLost(60)), voter(2, down)], { spec: { size: 5 } }),
+    "wait Healing: example-1 is not ready; example-2 does not answer",
   ],
   [
     "several do not serve",

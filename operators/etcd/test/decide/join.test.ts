@@ -9,6 +9,7 @@ import {
   joining,
   leaderless,
   learner,
+  nodeLost,
   noPod,
   noVolume,
   obstacle,
@@ -19,6 +20,7 @@ import {
   stopping,
   type Trait,
   three,
+  unready,
   volumeDeleting,
   voter,
 } from "./observed.ts";
@@ -56,6 +58,11 @@ decisions("a member that will join", join, [
     "there is no leader",
     cluster([voter(0, leaderless), joining(1)]),
     "wait Growing: example-1 waits for a leader",
+  ],
+  [
+    "the kubelet of a voter is silent, and the voter answers",
+    cluster([voter(0), voter(1, unready, nodeLost(60)), joining(2)]),
+    "addLearner Growing: example-2 joins as a learner",
   ],
   [
     "a voter does not serve",

@@ -5,10 +5,12 @@ import {
   down,
   leaderless,
   learner,
+  nodeLost,
   type Special,
   template,
   templateFor,
   three,
+  unready,
   voter,
 } from "./observed.ts";
 import { decisions } from "./table.ts";
@@ -96,6 +98,11 @@ decisions("a rollout that meets a missing member", missingMember, [
   ["none is missing", three({ status: { rollout } }), undefined],
   ["there is no quorum", three(size(5, { status: { rollout }, quorum: false })), undefined],
   ["no rollout is under way", three(size(5)), undefined],
+  [
+    "no rollout is under way, and the kubelet of a voter is silent",
+    cluster([voter(0), voter(1, unready, nodeLost(60))]),
+    "record Growing: example-2 will join: 2 of 3 members",
+  ],
   [
     "it joins with what is rolled out",
     three(size(4, { status: { rollout } })),
