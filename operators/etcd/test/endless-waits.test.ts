@@ -1,5 +1,5 @@
 /** States in which the operator once waited for ever. */
-import { PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { PersistentVolumeClaim, Pod, StorageClass } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { condition, healed, named, scenario, spec } from "./explore/scenario.ts";
 import { type EtcdWorld, missing } from "./explore/subject.ts";
@@ -105,6 +105,38 @@ describe("a kubelet is silent, and the member on its node answers", { timeout },
           condition((world) => expect(voters(world)).toEqual(["example-0", "example-1", "example-3"])),
         ],
         [atMs + 60_000, async (world) => await world.simulation.nodes.restore(nodeOf(world, "example-1"))],
+      ],
+      healed,
+    );
+  });
+});
+
+describe("volumes may not grow", { timeout }, () => {
+  const allow = (allowVolumeExpansion: boolean) => async (world: EtcdWorld) => {
+    const body = { allowVolumeExpansion };
+    await world.client.kind(StorageClass).patch({ name: "growing" }, { type: "merge", body });
+  };
+  const requested = (world: EtcdWorld) =>
+    ["example-0", "example-1", "example-2"].map(
+      (name) => world.simulation.volumes.claim("default", name)?.spec?.resources?.requests?.["storage"],
+    );
+
+  test("they grow when the storage class allows it, and nobody touches the spec", async () => {
+    await scenario(
+      "three members on volumes that grow",
+      [
+        [0, allow(false)],
+        [0, spec({ storage: { size: "2Gi" } })],
+        [
+          100_000,
+          condition((world) => {
+            expect(world.condition("Ready")?.message).toContain("it is tried again at");
+            expect(requested(world)).toEqual(["1Gi", "1Gi", "1Gi"]);
+          }),
+        ],
+        [100_000, allow(true)],
+        [300_000, isReached],
+        [300_000, condition((world) => expect(requested(world)).toEqual(["2Gi", "2Gi", "2Gi"]))],
       ],
       healed,
     );

@@ -264,9 +264,16 @@ export const EtcdCluster = resource({
       .describe("The running defragmentation: when it was due, and which members are done."),
     lastDefragmentation: z.string().optional(),
     refusedGrowth: z
-      .object({ size: z.string(), message: z.string() })
+      .object({
+        size: z.string(),
+        message: z.string(),
+        attempts: z.int().optional(),
+        retryAt: z.string().optional().describe("When it is tried again, unless the size changes before."),
+      })
       .optional()
-      .describe("The size to which volumes could not be grown, and why; it is not tried again."),
+      .describe(
+        "The size to which volumes could not be grown, and why; it is tried again after a pause that doubles with every attempt.",
+      ),
     space: z
       .object({ revision: z.string() })
       .optional()

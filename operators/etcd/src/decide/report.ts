@@ -7,6 +7,7 @@ import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { selectorLabels } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";
 import { comparisonNow, isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
+import { refusalNow } from "./refused-growth.ts";
 import { describeUnknown } from "./unknown.ts";
 
 /** How often the newest revision is stored while it changes. */
@@ -38,6 +39,7 @@ export function statusOf(o: Observed, decision: Decision): Status {
     targetVersion: o.status.rollout?.recipe.version,
     leader,
     comparison: comparisonNow(o),
+    refusedGrowth: refusalNow(o),
     tls: tlsReport(o),
     ...newestRevision(o),
   };

@@ -9,6 +9,7 @@ import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
 import { cannotRun, dataLoss, diagnosisOf, isHealthy, namesOf, needsPod } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
+import { mayGrow } from "./refused-growth.ts";
 import { desiredTemplate } from "./rollout.ts";
 
 /**
@@ -162,7 +163,7 @@ export function growth(o: Observed): Decision | undefined {
   const small = o.members.find(
     ({ claim }) => claim && !claim.deleting && Quantity.from(claim.requested).compare(size) < 0,
   );
-  if (!small || o.status.refusedGrowth?.size === String(o.spec.storage.size)) return undefined;
+  if (!small || !mayGrow(o)) return undefined;
   const { name } = small.record;
   const message = `the volume of ${name} grows to ${o.spec.storage.size}`;
   return { do: "growClaim", member: name, reason: reasons.resizing, message };

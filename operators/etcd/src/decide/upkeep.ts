@@ -7,6 +7,7 @@ import type { Decision } from "./decision.ts";
 import { isSettled, isStable, lagOf, leaderOf, namesOf, purposeOf } from "./facts.ts";
 import { contactFor, leave } from "./leaving.ts";
 import { passLeadership, restart } from "./pods.ts";
+import { refusalNow } from "./refused-growth.ts";
 
 const levelLag = 500;
 /** etcd's own quota when none is set. */
@@ -108,10 +109,11 @@ export function volumes(o: Observed): Decision | undefined {
   const isSmall = o.members.some(
     ({ claim }) => claim && !claim.deleting && Quantity.from(claim.requested).compare(size) < 0,
   );
-  const { refusedGrowth } = o.status;
   if (!isSmall) return undefined;
-  if (refusedGrowth?.size === String(o.spec.storage.size)) {
-    const message = `${refusedGrowth.message}; take spec.storage.size back to what it was`;
+  const refused = refusalNow(o);
+  if (refused) {
+    const again = refused.retryAt === undefined ? "" : `; it is tried again at ${refused.retryAt}`;
+    const message = `${refused.message}; take spec.storage.size back to what it was, or allow it${again}`;
     return { do: "refuse", reason, message };
   }
   const message = `the volumes grow to spec.storage.size, ${o.spec.storage.size}`;

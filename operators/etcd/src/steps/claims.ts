@@ -2,6 +2,7 @@
 import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
+import { refusedGrowth } from "../decide/refused-growth.ts";
 import { statusOf } from "../decide/report.ts";
 import { schemeOf } from "../engine/etcd.ts";
 import { claimFor } from "../resources/claim.ts";
@@ -42,19 +43,24 @@ export async function repairClaim(
   event("Warning", "VolumeRepaired", message);
 }
 
-/** The storage class may not allow it: that is recorded, and the members stay as they are. */
+/** The storage class or a quota may not allow it: that is recorded, and the members stay as they are. */
 export async function growClaim(step: StepContext, decision: DecisionTo<"growClaim">): Promise<StepResult> {
-  const { ctx, gathered, event } = step;
+  const { ctx, event } = step;
+  const { observed } = step.gathered;
   const { size } = step.cluster.spec.storage;
   try {
     await patch(step, decision.member, {}, { resources: { requests: { storage: size } } });
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     if (code !== 403 && code !== 422) throw error;
-    const refusedGrowth = { size: String(size), message };
-    ctx.setStatus({ ...statusOf(gathered.observed, decision), refusedGrowth });
+    const refused = refusedGrowth(observed, message);
+    ctx.setStatus({ ...statusOf(observed, decision), refusedGrowth: refused });
     event("Warning", "VolumeCannotGrow", message);
     return { refused: message };
+  }
+  if (observed.status.refusedGrowth) {
+    const { refusedGrowth: _, ...status } = statusOf(observed, decision);
+    ctx.setStatus(status);
   }
   event("Normal", "VolumeGrows", decision.message);
   return "done";

@@ -1,5 +1,6 @@
-import { expect } from "vitest";
-import { newerData, stuckMembers } from "../../src/decide/stuck.ts";
+import { expect, test } from "vitest";
+import { refusedGrowth } from "../../src/decide/refused-growth.ts";
+import { growth, newerData, stuckMembers } from "../../src/decide/stuck.ts";
 import {
   claim,
   cluster,
@@ -262,3 +263,45 @@ decisions("data of a newer minor than what runs", newerData, [
     undefined,
   ],
 ]);
+
+const larger = { storage: { size: "2Gi" } };
+const refusedUntil = (retryAt: string | undefined, attempts = 1) =>
+  three({
+    spec: larger,
+    status: {
+      refusedGrowth: { size: "2Gi", message: "exceeded quota", attempts, ...(retryAt && { retryAt }) },
+    },
+  });
+const grows = "growClaim Resizing: the volume of example-0 grows to 2Gi";
+
+decisions("volumes that are smaller than the spec", growth, [
+  ["they have the size of the spec", three(), undefined],
+  ["they grow", three({ spec: larger }), grows],
+  ["they were refused and wait for the next attempt", refusedUntil("2026-01-01T12:00:30Z"), undefined],
+  ["they were refused, and the pause is over", refusedUntil("2026-01-01T12:00:00Z"), grows],
+  ["they were refused, and the clock was set back since", refusedUntil("2026-01-01T13:00:00Z"), grows],
+  ["they wait for ten minutes after many attempts", refusedUntil("2026-01-01T12:10:00Z", 99), undefined],
+  ["they were refused by an operator that noted no time", refusedUntil(undefined), grows],
+  [
+    "another size was refused",
+    three({
+      spec: { storage: { size: "3Gi" } },
+      status: { refusedGrowth: { size: "2Gi", message: "no", retryAt: "2026-01-01T12:00:30Z" } },
+    }),
+    "growClaim Resizing: the volume of example-0 grows to 3Gi",
+  ],
+]);
+
+test.each([
+  [0, "2026-01-01T12:00:30.000Z"],
+  [1, "2026-01-01T12:01:00.000Z"],
+  [98, "2026-01-01T12:10:00.000Z"],
+])("a growth that is refused after %i refusals is tried again later", (before, retryAt) => {
+  const observed = before === 0 ? three({ spec: larger }) : refusedUntil("2026-01-01T12:00:00Z", before);
+  expect(refusedGrowth(observed, "exceeded quota")).toEqual({
+    size: "2Gi",
+    message: "exceeded quota",
+    attempts: before + 1,
+    retryAt,
+  });
+});

@@ -178,7 +178,15 @@ decisions("volumes", volumes, [
       ...larger,
       status: { refusedGrowth: { size: "2Gi", message: "only dynamically provisioned claims can grow" } },
     }),
-    "refuse Resizing: only dynamically provisioned claims can grow; take spec.storage.size back to what it was",
+    "refuse Resizing: only dynamically provisioned claims can grow; take spec.storage.size back to what it was, or allow it",
+  ],
+  [
+    "the storage class refused this size, and it is tried again",
+    three({
+      ...larger,
+      status: { refusedGrowth: { size: "2Gi", message: "exceeded quota", retryAt: "2026-01-01T12:05:00Z" } },
+    }),
+    "refuse Resizing: exceeded quota; take spec.storage.size back to what it was, or allow it; it is tried again at 2026-01-01T12:05:00Z",
   ],
   [
     "the storage class refused another size",
