@@ -30,6 +30,10 @@ function cutShort(
   };
 }
 
+function expectLost({ trace }: RedisWorld): void {
+  expect(trace.some(({ text }) => text.startsWith("the answer to"))).toBe(true);
+}
+
 /** An application that is content with the acknowledgement of whoever takes its writes. */
 class PlainWriter {
   readonly taken = new Map<string, string>();
@@ -48,7 +52,6 @@ class PlainWriter {
   };
 
   readonly check = (world: RedisWorld): void => {
-    expect(world.trace.some(({ text }) => text.startsWith("the answer to"))).toBe(true);
     expect(this.taken.size).toBeGreaterThan(100);
     const kept = serving(world)?.files.keys;
     expect([...this.taken.keys()].filter((key) => !kept?.has(key))).toEqual([]);
@@ -79,9 +82,41 @@ describe("a handover", { timeout: 120_000 }, () => {
     await scenario("two replicas", [
       [1_000, cutShort(isTheCall(), 20_000)],
       [1_010, writer.begin],
-      [90_000, writer.check],
+      [90_000, expectLost],
+      [90_001, writer.check],
     ]);
   });
+});
+
+test("a failover loses no write when the operator dies in it, and then the server that was chosen", {
+  timeout: 120_000,
+}, async () => {
+  const writer = new PlainWriter();
+  let chosen = "";
+  await scenario("two replicas", [
+    [
+      1_000,
+      ({ simulation: { network, kubelet } }) => {
+        const { intercept } = network;
+        network.intercept = (call) => {
+          if (call.method !== "lead") return intercept(call);
+          network.intercept = intercept;
+          chosen = call.to;
+          return "die-after";
+        };
+        kubelet.crash("db-0");
+      },
+    ],
+    [1_010, writer.begin],
+    [1_500, ({ simulation: { kubelet } }) => kubelet.crash(chosen)],
+    [
+      90_000,
+      (world) => {
+        expect(chosen).not.toBe("");
+        writer.check(world);
+      },
+    ],
+  ]);
 });
 
 test("a target that never took a write is not awaited when the primary stops, though it is damaged", {
@@ -102,7 +137,8 @@ describe("the switch of an upgrade", { timeout: 120_000 }, () => {
     await scenario("a replica", [
       [1_000, cutShort(isTheCall(), 20_000, begin)],
       [1_010, writer.begin],
-      [150_000, writer.check],
+      [150_000, expectLost],
+      [150_001, writer.check],
     ]);
   });
 });

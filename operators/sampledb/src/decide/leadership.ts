@@ -215,7 +215,7 @@ function hasLiveLink(server: Server): boolean {
 function fence(o: Observed, server: Server): Plan {
   const { status, spec } = o;
   const { followers = [] } = status.leadership ?? {};
-  // A server that was to be promoted may lead already, and then without a guard.
+  // A server that was to be promoted may lead already, and its guard is not that of the one before.
   const guard = status.promotion ? 0 : (status.leadership?.guard ?? 0);
   const uid = server.pod?.uid ?? "";
   const answering = o.servers.filter((other) => other !== server && factsOf(other));

@@ -4,7 +4,6 @@ import { isConflict, isNotFound } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import { isClosedByUpgrade } from "../decide/facts.ts";
 import type { Action } from "../decide/plan.ts";
 import { closedGuard } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
@@ -100,9 +99,8 @@ async function promote(pass: Pass, { server, runId }: Doing<"promote">): Promise
   const redis = redisOf(pass, server);
   const facts = await redis.facts();
   if (facts.runId !== runId) throw new RedisError("Answered", `${server} was restarted since it was chosen`);
-  // During an upgrade nobody writes before the new version was verified.
-  const closed = isClosedByUpgrade(pass.db.status?.upgrade);
-  await redis.set(new Map([[guardSetting, closed ? String(closedGuard) : "0"]]));
+  // It is opened when it is recorded that it leads: until then another may be chosen, without what it took.
+  await redis.set(new Map([[guardSetting, String(closedGuard)]]));
   await redis.lead();
 }
 
