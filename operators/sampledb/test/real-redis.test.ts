@@ -15,10 +15,11 @@ import { migrate } from "../src/agent/initialize.ts";
 import { archiveFormat } from "../src/agent/manifest.ts";
 import { restore } from "../src/agent/restore.ts";
 import { observedFixture } from "../src/decide/fixture.ts";
+import { closedGuard } from "../src/decide/upgrade.ts";
 import { RedisConnection } from "../src/engine/connection.ts";
 import { dump } from "../src/engine/dump.ts";
 import { readHeader } from "../src/engine/rdb.ts";
-import { dialRedis, nowhere, RedisServer } from "../src/engine/redis.ts";
+import { dialRedis, guardSetting, nowhere, RedisServer } from "../src/engine/redis.ts";
 import { ask } from "../src/observe/ask.ts";
 import { liveSettings } from "../src/resources/settings.ts";
 import { livenessScript } from "../src/resources/start-script.ts";
@@ -112,6 +113,38 @@ async function seen({ port }: Pick<Started, "port">) {
 }
 
 describe.skipIf(!found)("a real redis-server", () => {
+  test("that restarted has no history yet, and a replica keeps that of its primary", async () => {
+    const [place, other] = [await folder(), await folder()];
+    const first = await start(place);
+    const [primary, second] = [await first.connect(), await start(other)];
+    const replica = await second.connect();
+    await primary.lead();
+    await primary.call(["SET", "key", "1"]);
+    await replica.follow({ host: "127.0.0.1", port: first.port });
+    await expect.poll(async () => (await replica.facts()).linkUp, { timeout: 10_000 }).toBe(true);
+    for (let n = 0; n < 5; n++) await primary.call(["SET", "key", String(n)]);
+    const { replicationId, offset } = await primary.facts();
+    await expect.poll(async () => (await replica.facts()).offset, { timeout: 10_000 }).toBe(offset);
+    first.child.kill("SIGKILL");
+    await once(first.child, "exit");
+    await replica.follow({ host: nowhere.host, port: nowhere.portWithData });
+    expect(await replica.facts()).toMatchObject({ replicationId, offset });
+    expect(offset).toBeGreaterThan(1n);
+    const facts = await (await (await start(place)).connect()).facts();
+    expect(facts).toMatchObject({ role: "replica", keys: 1 });
+    expect(facts.replicationId).not.toBe(replicationId);
+    expect(facts.offset).toBeLessThanOrEqual(1n);
+  });
+
+  test("that leads while it is closed takes no writes", async () => {
+    const redis = await (await start(await folder())).connect();
+    await redis.set(new Map([[guardSetting, String(closedGuard)]]));
+    await redis.lead();
+    await expect(redis.call(["SET", "key", "1"])).rejects.toThrow("NOREPLICAS");
+    await redis.set(new Map([[guardSetting, "0"]]));
+    await redis.call(["SET", "key", "1"]);
+  });
+
   test("starts as nobody's replica, leads when it is told, and hands over without losing a write", async () => {
     const [one, two] = [await start(await folder()), await start(await folder())];
     await using first = await one.connect();

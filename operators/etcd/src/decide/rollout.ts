@@ -257,9 +257,16 @@ function compared(o: Observed, hash: string, updated: number): Decision | undefi
     : { do: "compareHashes", purpose, members, reason: why, message };
 }
 
-/** Followers first, those on cordoned nodes before the others; the leader last. */
+/**
+ * Followers first, those on cordoned nodes before the others, then the leader. Last is who starts with a certificate that
+ * only those trust who have restarted.
+ */
 function nextOf(o: Observed, outdated: readonly ObservedMember[]): ObservedMember | undefined {
   const leader = leaderOf(o);
-  const rank = (member: ObservedMember) => (member === leader ? 2 : member.nodeCordoned ? 0 : 1);
+  const { holders } = o.certificates.peer ?? {};
+  const rank = (member: ObservedMember) => {
+    if (holders?.includes(member.record.name) === false) return 3;
+    return member === leader ? 2 : member.nodeCordoned ? 0 : 1;
+  };
   return [...outdated].sort((a, b) => rank(a) - rank(b))[0];
 }

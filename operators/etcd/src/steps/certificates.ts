@@ -201,8 +201,9 @@ async function maintainLeaves(
     leaves.push(await maintain("client", name, wanted));
   }
   for (const { name: member, phase } of object.status?.members ?? []) {
-    // It does not start with a certificate that the others would not trust.
-    if ((phase === "Joining" || phase === "Learner") && holders?.includes(member) === false) continue;
+    // It does not start with a certificate that the others would not trust, nor read one while it serves.
+    const isNew = phase === "Joining" || phase === "Learner";
+    if (holders?.includes(member) === false && (isNew || serves(ctx, member))) continue;
     leaves.push(
       await maintain(memberSecretKey(cluster, member, use), memberSecretName(member, use, undefined), {
         commonName: member,
@@ -214,6 +215,12 @@ async function maintainLeaves(
     );
   }
   return leaves;
+}
+
+function serves({ own }: EtcdContext, member: string): boolean {
+  const pod = own.pods.list().find(({ metadata }) => metadata.name === member);
+  if (!pod || pod.metadata.deletionTimestamp !== undefined) return false;
+  return pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 }
 
 /**

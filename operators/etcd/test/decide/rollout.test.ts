@@ -324,6 +324,16 @@ decisions("a rollout under way", rollout, [
     "record RollingOut: example-0 is next (2 of 3 done)",
   ],
   [
+    "the others would not trust the new certificate of a follower",
+    oneDone([], {
+      ...equal(1),
+      certificates: {
+        peer: { trust: "old,next", phase: "Widening", expiresMs: 0, holders: ["example-0", "example-2"] },
+      },
+    }),
+    "record RollingOut: example-0 is next (1 of 3 done)",
+  ],
+  [
     "every member has taken it",
     cluster(
       [0, 1, 2].map((each) => voter(each, madeFrom(next))),

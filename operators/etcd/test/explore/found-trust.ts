@@ -55,4 +55,12 @@ export const foundTrust: Readonly<Record<string, Plan>> = {
       { atMs: 12900, do: "pod: process killed", with: { which: 0.831 } },
     ],
   },
+  "a member whose certificate is gone with the authority's key restarts before those who are to trust it": {
+    beginning: "three members with TLS and a password",
+    seed: 1900001438,
+    steps: [
+      { atMs: 32700, do: "by hand: a child is deleted", with: { which: 0.838 } },
+      { atMs: 32700, do: "by hand: a child is deleted", with: { which: 0.581 } },
+    ],
+  },
 };

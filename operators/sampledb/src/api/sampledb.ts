@@ -203,6 +203,12 @@ export const SampleDB = resource({
         podUid: z.string(),
         claimUid: z.string(),
         replicationId: z.string(),
+        lineage: z
+          .array(z.string())
+          .optional()
+          .describe(
+            "Replication ids of the primaries before, the newest first: any other is of a later one.",
+          ),
         guard: z
           .int()
           .describe("With fewer replicas than this the primary takes no writes; set on the primary first."),
@@ -228,7 +234,18 @@ export const SampleDB = resource({
       })
       .optional()
       .describe("The silent primary that must have stopped before another is made."),
-    handover: z.object({ from: z.string(), to: z.string(), why: z.string() }).optional(),
+    handover: z
+      .object({
+        from: z.string(),
+        to: z.string(),
+        why: z.string(),
+        target: z
+          .object({ runId: z.string(), podUid: z.string(), claimUid: z.string() })
+          .optional()
+          .describe("The process that is to lead, and its volume."),
+      })
+      .optional()
+      .describe("The target takes no writes before its claim is marked as that of the primary."),
     lastFailover: z
       .object({
         at: z.string(),

@@ -2,14 +2,24 @@
 import { reasons } from "../api/conditions.ts";
 import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
+import { leaderOf } from "../engine/leader.ts";
 import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { lastOf } from "../observe/restores.ts";
-import { conditionOf, followsPrimary, isEmpty, isUnattached, serverNamed, wantedServers } from "./facts.ts";
+import {
+  conditionOf,
+  followsPrimary,
+  isEmpty,
+  isUnattached,
+  nextEpoch,
+  serverNamed,
+  wantedServers,
+} from "./facts.ts";
+import { isKnown, isOpen, showLater } from "./lineage.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
-import { closedGuard, nothingLeadsBack } from "./upgrade.ts";
+import { nothingLeadsBack } from "./upgrade.ts";
 
 type Candidate = Server & {
   readonly pod: NonNullable<Server["pod"]>;
@@ -22,6 +32,7 @@ export function choose(o: Observed, why: string): Plan {
   if (!leadership) return firstChoice(o);
   const all = candidates(o);
   const alive = all.filter(({ facts }) => isComparable(facts, leadership));
+  const after = all.filter(({ facts }) => wentOn(o, facts, leadership));
   // Until their links are down their offsets may still grow.
   const linked = alive.filter(({ facts }) => facts.role === "replica" && facts.linkUp);
   if (linked.length > 0) {
@@ -30,7 +41,9 @@ export function choose(o: Observed, why: string): Plan {
       notReady: waitingFor(reasons.promoting, "the replicas' positions are compared", 20),
     };
   }
-  const handed = handedOver(o, all, leadership);
+  const outdated = outdatedStatus(o, all, why);
+  if (outdated) return outdated;
+  const handed = handedOver(o, all, after);
   if (handed === "unknown") return allLost(o, all) ?? awaitTarget(o, leadership, alive, why);
   if (handed) return promote(o, handed, `${why} while it handed over`, "nothing");
   const best = mostAdvanced(alive);
@@ -84,22 +97,27 @@ function allLost(o: Observed, all: readonly Candidate[]): Plan | undefined {
 }
 
 /**
- * A handover was under way: whether it happened is known to its two sides alone. The one that has gone on from the old
- * history has everything; without an answer from the target nobody can tell.
+ * A handover was under way, and its target may have led, but took no writes: its claim does not say so. Who has gone on
+ * from the old history has everything. Where its claim is gone nobody can tell.
  */
 function handedOver(
   o: Observed,
   all: readonly Candidate[],
-  { replicationId }: Leadership,
+  after: readonly Candidate[],
 ): Candidate | "unknown" | undefined {
   const { handover } = o.status;
   if (!handover || o.approvedLoss !== undefined) return undefined;
-  const after = all.filter(
-    ({ facts }) => facts.secondReplicationId === replicationId && facts.replicationId !== replicationId,
-  );
   const best = mostAdvanced(after);
   if (best) return best;
-  return all.some(({ name }) => name === handover.to) ? undefined : "unknown";
+  const { claim } = serverNamed(o, handover.to) ?? {};
+  const isTold = handover.target !== undefined && claim?.uid === handover.target.claimUid;
+  return isTold || all.some(({ name }) => name === handover.to) ? undefined : "unknown";
+}
+
+/** It has gone on from the recorded history, by a handover that was not recorded. */
+function wentOn({ status }: Observed, facts: ServerFacts, { replicationId }: Leadership): boolean {
+  if (!status.handover) return false;
+  return facts.secondReplicationId === replicationId && facts.replicationId !== replicationId;
 }
 
 function awaitTarget(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
@@ -115,7 +133,7 @@ export function firstChoice(o: Observed): Plan {
   const all = candidates(o);
   const leading = all.filter((server) => server.facts.role === "primary" && !isOutlived(server, all, o));
   // One that was closed has made way for another, which may have taken writes since.
-  const open = leading.filter(({ facts }) => facts.guard < closedGuard);
+  const open = leading.filter(({ facts }) => isOpen(facts));
   const [only] = open.length > 0 ? open : leading;
   if (only && (open.length === 1 || leading.length === 1)) return adopt(o, only);
   const marked = o.servers.filter(({ claim }) => claim?.epoch !== undefined);
@@ -132,9 +150,9 @@ export function firstChoice(o: Observed): Plan {
       !isEmpty(server.facts) &&
       (!isHollow(server.facts, all) || wasFilledWithNothing(o, server)),
   );
-  if (primary) return promote(o, primary, "its volume has the newest data", "nothing", epoch);
+  if (primary) return promote(o, primary, "its volume has the newest data", "nothing");
   const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
-  if (approved) return promote(o, approved, "a person approved the loss", "approved by a person", epoch);
+  if (approved) return promote(o, approved, "a person approved the loss", "approved by a person");
   return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
 }
 
@@ -170,19 +188,64 @@ function wayOut({ status }: Observed, { name }: Server): string {
 
 /**
  * The status is of an earlier time, as after a restore of the API server: a primary leads that was made since. Servers start
- * as replicas, so somebody promoted it; and it went on from the history that is recorded, or the recorded one follows it.
+ * as replicas, so somebody promoted it; and it went on from the history that is recorded, or the recorded one follows it, or
+ * it has a history that was never recorded. One that takes no writes was given up before it did.
  */
-export function laterPrimary(o: Observed, { runId, replicationId }: Leadership): Plan | undefined {
+export function laterPrimary(o: Observed, leadership: Leadership): Plan | undefined {
+  const { runId, replicationId } = leadership;
   const recorded = serverNamed(o, o.status.primary);
   const its = recorded && factsOf(recorded);
-  const later = candidates(o).filter(
+  const all = candidates(o);
+  const later = all.filter(
     (server) =>
       server.facts.role === "primary" &&
       server.facts.runId !== runId &&
-      (server.facts.secondReplicationId === replicationId || (its?.linkUp && followsPrimary(its, server))),
+      isOpen(server.facts) &&
+      (server.facts.secondReplicationId === replicationId ||
+        (its?.linkUp && followsPrimary(its, server)) ||
+        (isKnown(leadership, server.facts.replicationId) === false && !isOutlived(server, all, o))),
   );
-  const [only] = later;
-  return only && later.length === 1 ? adopt(o, only) : undefined;
+  const only = leaderOf(later);
+  return only && adopt(o, only);
+}
+
+/**
+ * Somebody has led since the status was written, and does not lead now, or is not reached: nobody is promoted before that
+ * one was asked, since the last one of the status may be back with all that it had, and not with what was written since.
+ */
+function outdatedStatus(o: Observed, all: readonly Candidate[], why: string): Plan | undefined {
+  const { leadership } = o.status;
+  if (!leadership) return undefined;
+  const shown = showLater(o, leadership).filter((server) => {
+    const facts = factsOf(server);
+    return !facts || !(isAbandoned(o, facts) || wentOn(o, facts, leadership));
+  });
+  if (shown.length === 0) return undefined;
+  const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
+  if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
+  const absent = o.servers.filter(
+    (server) => !all.some(({ name }) => name === server.name) && !isDamaged(server) && !server.claim?.lost,
+  );
+  const names = shown.map(({ name }) => name);
+  const rest = absent.map(({ name }) => name).join(" or ");
+  const lacking = rest === "" ? "and that one's data is not found" : `until ${rest} can be asked`;
+  const best = mostAdvanced(all.filter(({ name }) => names.includes(name)));
+  const message = `${why}, and ${names.join(", ")} shows that another server led after it; promoting one could lose acknowledged writes ${lacking}`;
+  return (
+    allLost(o, all) ??
+    awaitServers(
+      absent.map(({ name }) => name),
+      leadership,
+      `${message}${best ? wayOut(o, best) : insteadOf(o, [])}`,
+    )
+  );
+}
+
+/** The choice that is recorded is of an earlier time: somebody has led since. */
+export function outdatedChoice(o: Observed, name: string): Plan | undefined {
+  const { leadership } = o.status;
+  if (!leadership || o.approvedLoss === name) return undefined;
+  return laterPrimary(o, leadership) ?? outdatedStatus(o, candidates(o), `${name} was chosen`);
 }
 
 /**
@@ -265,7 +328,7 @@ function hasLostVolume(o: Observed): boolean {
   return server.claim.uid !== o.status.leadership?.claimUid || (facts !== undefined && isEmpty(facts));
 }
 
-function promote(o: Observed, server: Candidate, why: string, loss: string, from?: number): Plan {
+function promote(o: Observed, server: Candidate, why: string, loss: string): Plan {
   return {
     status: {
       promotion: {
@@ -273,7 +336,7 @@ function promote(o: Observed, server: Candidate, why: string, loss: string, from
         runId: server.facts.runId,
         podUid: server.pod.uid,
         claimUid: server.claim.uid,
-        epoch: Math.max(o.status.epoch ?? 0, from ?? 0, o.status.promotion?.epoch ?? 0) + 1,
+        epoch: nextEpoch(o),
         why,
         loss,
       },
@@ -284,7 +347,7 @@ function promote(o: Observed, server: Candidate, why: string, loss: string, from
 
 /** The status is gone, the database is not. */
 function adopt(o: Observed, server: Candidate): Plan {
-  const epoch = Math.max(o.status.epoch ?? 0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0)) + 1;
+  const epoch = nextEpoch(o);
   const { runId, replicationId } = server.facts;
   return {
     status: {

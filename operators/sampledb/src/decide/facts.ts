@@ -71,6 +71,12 @@ export function isClosedByUpgrade(
   return upgrade?.phase === "Switching" || upgrade?.phase === "Verifying" || upgrade?.phase === "GoingBack";
 }
 
+/** Of the next primary: later than all that is recorded, in the status or on claims. */
+export function nextEpoch({ status, servers }: Pick<Observed, "status" | "servers">): number {
+  const epochs = servers.map(({ claim }) => claim?.epoch ?? 0);
+  return Math.max(status.epoch ?? 0, status.promotion?.epoch ?? 0, ...epochs) + 1;
+}
+
 /** What keeps a server from following, in a few words. */
 export function conditionOf(server: Server): string {
   const facts = factsOf(server);

@@ -29,6 +29,12 @@ describe("the last snapshot is taken from", () => {
     expect(leaderToCopy({ ...status, promotion }, [primary(1)])).toBe("db-1");
   });
 
+  test("one that leads with a history that the status does not know: it is of an earlier time", () => {
+    const known = (lineage: string[]) => ({ ...status, leadership: leadershipFixture(1, { lineage }) });
+    expect(leaderToCopy(known([]), [primary(1)])).toBe("db-1");
+    expect(leaderToCopy(known(["1".repeat(40)]), [primary(1)])).toBeUndefined();
+  });
+
   test("nobody who leads and was never chosen", () => {
     expect(leaderToCopy(status, [primary(1)])).toBeUndefined();
     expect(leaderToCopy({ ...status, promotion: { ...promotion, runId: "old" } }, [primary(1)])).toBe(

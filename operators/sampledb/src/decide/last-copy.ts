@@ -3,6 +3,7 @@ import type { Status } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { leaderOf } from "../engine/leader.ts";
 import type { ClaimView } from "../observe/observed.ts";
+import { isKnown, isOpen } from "./lineage.ts";
 
 type Known = Pick<Status, "primary" | "epoch" | "leadership" | "promotion">;
 
@@ -21,7 +22,10 @@ export function leaderToCopy(
   const isPromoted = leader?.name === promotion?.server && leader?.facts.runId === promotion?.runId;
   const hasTakenOver =
     leadership !== undefined && leader?.facts.secondReplicationId === leadership.replicationId;
-  if (leader && (isRecorded || isPromoted || hasTakenOver)) return leader.name;
+  // The status may be of an earlier time.
+  const isLater =
+    leader && leadership && isKnown(leadership, leader.facts.replicationId) === false && isOpen(leader.facts);
+  if (leader && (isRecorded || isPromoted || hasTakenOver || isLater)) return leader.name;
   return servers.find(({ name, facts }) => name === primary && facts.role === "primary")?.name;
 }
 

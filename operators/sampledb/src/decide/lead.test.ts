@@ -69,6 +69,7 @@ describe("a primary that leads", () => {
       from: "db-0",
       to: "db-1",
       runId: factsFixture(1).runId,
+      epoch: 4,
     });
   });
 

@@ -10,6 +10,7 @@ import {
   isClosedByUpgrade,
   isInSync,
   isMarked,
+  nextEpoch,
   seenByPrimary,
   serverNamed,
   wantedServers,
@@ -30,8 +31,12 @@ export function lead(o: Observed, primary: Primary): Plan {
   const handed = handOver(o, primary);
   const followers = attached.followers;
   const { awaited: _, ...leadership } = o.status.leadership as NonNullable<Observed["status"]["leadership"]>;
+  const behind = replicasBehind(o, primary);
+  // While a server is away nobody knows which history it has.
+  const begins = leadership.lineage === undefined && behind.length === 0;
   const next = {
     ...leadership,
+    ...(begins && { lineage: [] }),
     replicationId: primary.facts.replicationId,
     podUid: primary.server.pod?.uid ?? leadership.podUid,
     guard: guarded.recorded,
@@ -48,8 +53,15 @@ export function lead(o: Observed, primary: Primary): Plan {
     ],
     status: { leadership: next, fence: undefined, ...handed.status, ...attached.status },
     events: attached.events,
-    ...readinessOf(o, primary, handed.notReady),
+    ...readinessOf(o, primary, { handing: handed.notReady, behind }),
   };
+}
+
+/** Servers that should follow it and do not yet. */
+function replicasBehind(o: Observed, primary: Primary): readonly Server[] {
+  return o.servers.filter(
+    (server) => server !== primary.server && server.ordinal < wantedServers(o) && !isInSync(server, primary),
+  );
 }
 
 /** Everyone else follows it. Who does so is recorded first, because from then on it may acknowledge writes. */
@@ -153,12 +165,14 @@ function handOver(
     };
   }
   const notReady = waitingFor(reasons.handingOver, `${primary.server.name} hands over to ${to}: ${why}`, 0);
-  if (handover?.to !== to || handover.from !== primary.server.name) {
-    return { actions: [], status: { handover: { from: primary.server.name, to, why } }, notReady };
+  const server = serverNamed(o, to);
+  const runId = (server && factsOf(server)?.runId) ?? "";
+  if (handover?.to !== to || handover.from !== primary.server.name || handover.target?.runId !== runId) {
+    const target = { runId, podUid: server?.pod?.uid ?? "", claimUid: server?.claim?.uid ?? "" };
+    return { actions: [], status: { handover: { from: primary.server.name, to, why, target } }, notReady };
   }
-  const target = serverNamed(o, to);
-  const runId = (target && factsOf(target)?.runId) ?? "";
-  const actions: Action[] = [{ do: "handOver", from: primary.server.name, to, runId }];
+  const epoch = nextEpoch(o);
+  const actions: Action[] = [{ do: "handOver", from: primary.server.name, to, runId, epoch }];
   return { actions, status: {}, notReady: { ...notReady, recheckMs: 20 } };
 }
 
@@ -257,7 +271,11 @@ function marks(o: Observed, primary: Primary): Action[] {
   });
 }
 
-function readinessOf(o: Observed, primary: Primary, handing: NotReady | undefined): { notReady?: NotReady } {
+function readinessOf(
+  o: Observed,
+  primary: Primary,
+  { handing, behind }: { readonly handing: NotReady | undefined; readonly behind: readonly Server[] },
+): { notReady?: NotReady } {
   if (handing) return { notReady: handing };
   const full = o.servers.filter((server) => factsOf(server)?.persistenceFailed);
   if (full.length > 0) {
@@ -268,9 +286,6 @@ function readinessOf(o: Observed, primary: Primary, handing: NotReady | undefine
     const message = `${primary.server.name} leads, but its pod is not ready, so that no Service leads to it`;
     return { notReady: waitingFor(reasons.primaryUnreachable, message, 500) };
   }
-  const behind = o.servers.filter(
-    (server) => server !== primary.server && server.ordinal < wantedServers(o) && !isInSync(server, primary),
-  );
   if (behind.length === 0) return {};
   const words = behind.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
   return { notReady: waitingFor(reasons.replicasMissing, `not in sync with the primary: ${words}`, 500) };

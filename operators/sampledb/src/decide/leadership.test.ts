@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { reasons } from "../api/conditions.ts";
+import type { ServerFacts } from "../engine/info.ts";
 import { Memory } from "../observe/memory.ts";
 import type { ClaimView, Observed, Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
@@ -18,6 +19,7 @@ import {
   silent,
 } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
+import { closedGuard } from "./upgrade.ts";
 
 const stopped: Partial<Server> = {
   pod: podFixture(0, { stopped: true }),
@@ -540,5 +542,144 @@ describe("a status of an earlier time, as after a restore of the API server", ()
   test("an old primary that does not know it yet is not found", () => {
     const o = observedFixture({ servers: [stopped, leading("e".repeat(40)), orphan(2)] });
     expect(leadership(o).status?.primary).toBeUndefined();
+    const status = { leadership: leadershipFixture(2, { lineage: [later] }) };
+    const known = observedFixture({ servers: [stopped, leading("e".repeat(40)), orphan(2)], status });
+    expect(leadership(known).status?.primary).toBeUndefined();
+  });
+
+  test("one that leads and takes no writes is not found: it was given up before it took any", () => {
+    const { answer } = leading("a".repeat(40));
+    const facts = { ...(answer as { facts: ServerFacts }).facts, guard: closedGuard };
+    const status = { leadership: leadershipFixture(2, { lineage: [] }) };
+    const servers = [stopped, { answer: { state: "facts" as const, facts } }, orphan(2)];
+    const plan = leadership(observedFixture({ acknowledgements: 0, servers, status }));
+    expect(plan.status).toMatchObject({ promotion: { server: "db-2" } });
+  });
+
+  describe("that remembers who led", () => {
+    const status = { leadership: leadershipFixture(2, { lineage: ["b".repeat(40)] }) };
+    const cutOff = { linkUp: false };
+
+    test("a primary is found whose history was never recorded", () => {
+      const o = observedFixture({ servers: [restarted(0), leading("e".repeat(40)), podless], status });
+      expect(leadership(o).status).toMatchObject({ primary: "db-1", epoch: 4 });
+    });
+
+    test("the last one of the status does not lead when a replica has the history of another since", () => {
+      const o = observedFixture({ servers: [restarted(0), silent, replica(2, cutOff)], status });
+      const plan = leadership(o);
+      expect(plan.status?.promotion).toBeUndefined();
+      expect(plan.status?.leadership?.awaited).toEqual(["db-1"]);
+      expect(plan.notReady?.message).toContain("db-2 shows that another server led after it");
+      expect(plan.notReady?.message).toContain("until db-1 can be asked");
+      expect(plan.notReady?.message).toContain("approve-loss to db-2@3");
+      const approved = leadership({ ...o, approvedLoss: "db-2" });
+      expect(approved.status?.promotion).toMatchObject({ server: "db-2", loss: "approved by a person" });
+    });
+
+    test("nor when a volume has data of a later epoch", () => {
+      const o = observedFixture({ servers: [restarted(0), silent, podless], status });
+      const servers = o.servers.map((server) =>
+        server.name === "db-2" ? { ...server, claim: { ...(server.claim as ClaimView), epoch: 4 } } : server,
+      );
+      expect(leadership(o).status?.promotion).toMatchObject({ server: "db-0" });
+      expect(leadership({ ...o, servers }).status?.promotion).toBeUndefined();
+    });
+
+    test("it does when the others have its history, that of one before it, or none yet", () => {
+      const before = replica(2, { ...cutOff, replicationId: "b".repeat(40) });
+      for (const others of [
+        [silent, before],
+        [orphan(1), podless],
+        [restarted(1), restarted(2)],
+      ]) {
+        const o = observedFixture({ servers: [restarted(0), ...others], status });
+        expect(leadership(o).status?.promotion).toMatchObject({ server: "db-0" });
+      }
+    });
+
+    test("a choice of an earlier time is not made", () => {
+      const promotion = {
+        ...{ server: "db-2", runId: "run-2", podUid: "pod-2", claimUid: "claim-2", epoch: 4 },
+        ...{ why: "", loss: "" },
+      };
+      const chosen = { ...status, promotion };
+      const found = observedFixture({
+        servers: [stopped, leading("e".repeat(40)), replica(2)],
+        status: chosen,
+      });
+      expect(leadership(found).status).toMatchObject({ primary: "db-1", promotion: undefined });
+      const awaited = leadership(
+        observedFixture({ servers: [stopped, silent, replica(2, cutOff)], status: chosen }),
+      );
+      expect(awaited.actions ?? []).toEqual([]);
+      expect(awaited.notReady?.message).toContain("led after it");
+    });
+
+    test("histories are recorded with every change of the primary, and from when all are in sync", () => {
+      const well = observedFixture({ status: { leadership: leadershipFixture(2) } });
+      expect(leadership(well).status?.leadership?.lineage).toEqual([]);
+      const missing = observedFixture({
+        servers: [undefined, podless],
+        status: { leadership: leadershipFixture(2) },
+      });
+      expect(leadership(missing).status?.leadership).not.toHaveProperty("lineage");
+      const next = observedFixture({ servers: [stopped, leading("e".repeat(40)), podless], status });
+      const ids = ["a", "e", "b"].map((letter) => letter.repeat(40));
+      expect(leadership(next).status?.leadership?.lineage).toEqual(ids);
+    });
+  });
+});
+
+describe("a handover that was not recorded", () => {
+  const target = { runId: "run-1", podUid: "pod-1", claimUid: "claim-1" };
+  const handover = { from: "db-0", to: "db-1", why: "", target };
+  const next = "c".repeat(40);
+  const marked = (o: Observed, primaryEpoch: number): Observed => ({
+    ...o,
+    servers: o.servers.map((server) =>
+      server.name === "db-1"
+        ? { ...server, claim: { ...(server.claim as ClaimView), epoch: primaryEpoch, primaryEpoch } }
+        : server,
+    ),
+  });
+  const follower = factsFixture(0, {
+    upstream: { host: ipOf(1), port: 6379 },
+    replicationId: next,
+    secondReplicationId: "a".repeat(40),
+  });
+
+  test("has given the target nothing to lose while its claim does not say that it leads", () => {
+    const o = observedFixture({ servers: [restarted(0), silent, orphan(2)], status: { handover } });
+    expect(leadership(o).status?.promotion).toMatchObject({ server: "db-0" });
+    const detached = { ...follower, linkUp: false };
+    const took = observedFixture({
+      servers: [{ answer: { state: "facts", facts: detached } }, silent, orphan(2)],
+      status: { handover },
+    });
+    expect(leadership(took).status?.promotion).toMatchObject({ server: "db-0", loss: "nothing" });
+  });
+
+  test("leaves nobody to promote when the claim says that the target leads, which is not reached", () => {
+    const o = observedFixture({
+      servers: [{ answer: { state: "facts", facts: follower } }, silent, orphan(2)],
+      status: { handover },
+    });
+    const { status } = leadership(marked(o, 4));
+    expect(status).toMatchObject({ primary: "db-1", epoch: 4, handover: undefined });
+    expect(status?.leadership).toMatchObject({ ...target, replicationId: next, followers: ["db-0"] });
+    const then = leadership({ ...marked(o, 4), status: { ...o.status, ...status } });
+    expect(then.notReady?.message).toContain("the operator cannot reach db-1, but db-0 can");
+  });
+
+  test("is not taken for done when another led since, as the claims say", () => {
+    const o = observedFixture({ servers: [podless, silent, orphan(2)], status: { handover } });
+    const later = marked(o, 4);
+    const servers = later.servers.map((server) =>
+      server.name === "db-2" ? { ...server, claim: { ...(server.claim as ClaimView), epoch: 5 } } : server,
+    );
+    const plan = leadership({ ...later, servers });
+    expect(plan.status).not.toHaveProperty("primary");
+    expect(plan.status?.promotion).toBeUndefined();
   });
 });

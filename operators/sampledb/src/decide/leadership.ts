@@ -1,11 +1,14 @@
 /** Who the primary is. Redis elects nobody, so this does. Pure. */
 import { reasons } from "../api/conditions.ts";
+import type { Leadership } from "../api/sampledb.ts";
+import type { ServerFacts } from "../engine/info.ts";
 import { minorOf } from "../engine/version.ts";
-import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { type ClaimView, factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
-import { choose, firstChoice, laterPrimary } from "./choose.ts";
-import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
+import { choose, firstChoice, laterPrimary, outdatedChoice } from "./choose.ts";
+import { healthyPrimary, isUnattached, nextEpoch, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
+import { withLineage } from "./lineage.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isLostUnserved } from "./restore.ts";
@@ -19,6 +22,10 @@ export const busyPatienceMs = 60_000;
 const roundingSeconds = 2;
 
 export function leadership(o: Observed): Plan {
+  return withLineage(o, decided(o));
+}
+
+function decided(o: Observed): Plan {
   // Nobody leads while the volumes are filled, nor with nothing where a restore was lost.
   if (serversToRun(o) === 0 || isLostUnserved(o)) return {};
   const switched = switchedOver(o);
@@ -47,6 +54,8 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
     return later ?? lost(o, name, podUid, runId);
   }
   if (facts.role === "replica") {
+    const outdated = outdatedChoice(o, name);
+    if (outdated) return outdated;
     const others = o.servers.filter((other) => other !== server && other.pod?.role === "primary");
     return {
       actions: [
@@ -85,23 +94,47 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
   };
 }
 
-/** A handover that was begun has happened, though its end was not recorded. */
-function adoptedHandover(o: Observed): Plan | undefined {
-  const { handover, leadership, epoch = 0 } = o.status;
+/** The process that a handover led to, when it has happened, though its end was not recorded. */
+function takenOver(
+  o: Observed,
+): Pick<Leadership, "runId" | "podUid" | "claimUid" | "replicationId"> | undefined {
+  const { handover, leadership } = o.status;
   const server = serverNamed(o, handover?.to);
-  const facts = server && factsOf(server);
-  if (!handover || !leadership || !server?.pod || !server.claim || facts?.role !== "primary")
-    return undefined;
-  if (facts.secondReplicationId !== leadership.replicationId) return undefined;
+  if (!handover || !leadership || !server) return undefined;
+  const { pod, claim } = server;
+  const facts = factsOf(server);
+  const isAfter = (its: ServerFacts | undefined) => its?.secondReplicationId === leadership.replicationId;
+  if (pod && claim && facts?.role === "primary" && isAfter(facts)) {
+    const { runId, replicationId } = facts;
+    return { runId, podUid: pod.uid, claimUid: claim.uid, replicationId };
+  }
+  const { target } = handover;
+  if (!target || !claim || claim.uid !== target.claimUid || !isMarkedNext(o, claim)) return undefined;
+  // It may take writes, and is not reached or has stopped. Who followed it has its history; otherwise nobody has.
+  const its = o.servers
+    .map(factsOf)
+    .find((each) => isAfter(each) && each?.replicationId !== leadership.replicationId);
+  return { ...target, replicationId: its?.replicationId ?? "" };
+}
+
+/** Its claim says that it leads, and none says that another did since. */
+function isMarkedNext({ status, servers }: Observed, { primaryEpoch = 0 }: ClaimView): boolean {
+  return (
+    primaryEpoch > (status.epoch ?? 0) && servers.every(({ claim }) => (claim?.epoch ?? 0) <= primaryEpoch)
+  );
+}
+
+function adoptedHandover(o: Observed): Plan | undefined {
+  const { handover } = o.status;
+  const led = takenOver(o);
+  if (!handover || !led) return undefined;
+  const marked = serverNamed(o, handover.to)?.claim?.primaryEpoch ?? 0;
   return {
     status: {
-      primary: server.name,
-      epoch: epoch + 1,
+      primary: handover.to,
+      epoch: marked > (o.status.epoch ?? 0) ? marked : nextEpoch(o),
       leadership: {
-        runId: facts.runId,
-        podUid: server.pod.uid,
-        claimUid: server.claim.uid,
-        replicationId: facts.replicationId,
+        ...led,
         guard: 0,
         promise: promised(o),
         // It was told to follow at the moment of the handover.
@@ -182,7 +215,7 @@ function hasLiveLink(server: Server): boolean {
 function fence(o: Observed, server: Server): Plan {
   const { status, spec } = o;
   const { followers = [] } = status.leadership ?? {};
-  // A server that was to be promoted may lead already, and then without a guard.
+  // A server that was to be promoted may lead already, and its guard is not that of the one before.
   const guard = status.promotion ? 0 : (status.leadership?.guard ?? 0);
   const uid = server.pod?.uid ?? "";
   const answering = o.servers.filter((other) => other !== server && factsOf(other));

@@ -17,8 +17,17 @@ export type Action =
     }
   /** Takes servers away from their primary, so that their offsets do not change any more. */
   | { readonly do: "detach"; readonly servers: readonly string[] }
-  /** Has the replica receive every write and lead, if it still is that process; then the primary follows it. */
-  | { readonly do: "handOver"; readonly from: string; readonly to: string; readonly runId: string }
+  /**
+   * Has the replica receive every write and lead, if it still is that process; then the primary follows it. Before it
+   * takes writes its claim is marked with the epoch.
+   */
+  | {
+      readonly do: "handOver";
+      readonly from: string;
+      readonly to: string;
+      readonly runId: string;
+      readonly epoch: number;
+    }
   | { readonly do: "setGuard"; readonly server: string; readonly guard: number }
   | {
       readonly do: "label";
@@ -52,14 +61,13 @@ export type Action =
   | { readonly do: "startRehearsal"; readonly id: string; readonly backup: string; readonly version: string }
   /** Runs the migrations of the version to come on this server. */
   | { readonly do: "startMigrations"; readonly id: string; readonly server: string }
-  /** Ends writes on a primary, has the replica receive all of them and lead, verifies it, and opens it. */
+  /** Ends writes on a primary, and has the replica receive all of them and lead. It takes none before it is recorded. */
   | {
       readonly do: "switchOver";
       readonly from: string;
       readonly to: string;
       readonly runId: string;
-      readonly version: string;
-      /** Opens it when it is verified; otherwise something else must be done first. */
+      /** The Services lead to it; otherwise something else must be done first. */
       readonly open: boolean;
     }
   /** Lets the primary take writes again. */

@@ -364,7 +364,6 @@ describe("going back", () => {
       imageVersion: "8.0",
       upgrade: { phase: "Finishing", pointOfNoReturn: true },
     });
-    expect(plan.actions).toEqual([{ do: "resume", server: "db-1" }]);
     const orphaned = factsFixture(1, { version: "8.0.2", linkUp: false });
     const follows = { ...modern(1), answer: { state: "facts" as const, facts: orphaned } };
     const before = observedFixture({ replicas: 1, spec, servers: [damaged, follows], status: now });
@@ -431,10 +430,13 @@ describe("verification", () => {
     });
   };
 
-  test("opens the database, and names the point of no return", () => {
-    const plan = upgrade(leads(10));
-    expect(plan.actions).toEqual([{ do: "resume", server: "db-1" }]);
+  test("names the point of no return, and opens the database when that is recorded", () => {
+    const o = leads(10);
+    const plan = decide(o);
+    expect(plan.actions).not.toContainEqual({ do: "resume", server: "db-1" });
     expect(plan.status?.upgrade).toMatchObject({ phase: "Finishing", pointOfNoReturn: true });
+    const next = decide({ ...o, status: { ...o.status, ...plan.status } });
+    expect(next.actions).toContainEqual({ do: "resume", server: "db-1" });
   });
 
   test("goes back when keys are missing or too many", () => {

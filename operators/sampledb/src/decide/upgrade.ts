@@ -6,7 +6,15 @@ import { reasons } from "../api/conditions.ts";
 import { changeProblem, compareVersions, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { ownId } from "../resources/names.ts";
-import { conditionOf, healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
+import {
+  conditionOf,
+  healthyPrimary,
+  isEmpty,
+  isInSync,
+  nextEpoch,
+  serverNamed,
+  wantedServers,
+} from "./facts.ts";
 import { type Action, type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
@@ -246,7 +254,6 @@ function switching(o: Observed, under: Under): Plan {
     from: held,
     to: candidate.server,
     runId: candidate.runId,
-    version: under.to,
     open: o.migrationsDue === 0,
   } as const;
   return { actions: [action], notReady: { ...notReady, recheckMs: 0 } };
@@ -265,7 +272,7 @@ export function switchedOver(o: Observed): Plan | undefined {
   return {
     status: {
       primary: server.name,
-      epoch: (o.status.epoch ?? 0) + 1,
+      epoch: nextEpoch(o),
       leadership: {
         runId,
         podUid: server.pod.uid,
@@ -334,9 +341,9 @@ function verifying(o: Observed, under: Under): Plan {
   }
   if (facts.persistenceFailed) return goBack(o, under, "the new version cannot write to its volume");
   const words = "verified; from here on only a restore leads back to the old version";
+  // It is opened when this is recorded: what clients write is not gone back from.
   return {
     ...phase(o, under, "Finishing", words, {}, { pointOfNoReturn: true }),
-    actions: [{ do: "resume", server: primary.server.name }],
     events: [verified(under)],
   };
 }
@@ -370,7 +377,6 @@ function goingBack(o: Observed, under: Under): Plan {
     const forward = { pointOfNoReturn: true, candidate: undefined };
     return {
       ...phase(o, under, "Finishing", message, { imageVersion: under.to }, forward),
-      actions: [{ do: "resume", server: primary.server.name }],
       events: [{ type: "Warning", reason: "PointOfNoReturn", message }],
     };
   }
@@ -388,7 +394,7 @@ function goingBack(o: Observed, under: Under): Plan {
       runId: facts.runId,
       podUid: held.pod.uid,
       claimUid: held.claim.uid,
-      epoch: (o.status.epoch ?? 0) + 1,
+      epoch: nextEpoch(o),
       why: "the upgrade goes back",
       loss: "nothing",
     };

@@ -4,13 +4,10 @@ import { isConflict, isNotFound } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import { isClosedByUpgrade } from "../decide/facts.ts";
 import type { Action } from "../decide/plan.ts";
 import { closedGuard } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
-import type { ServerFacts } from "../engine/info.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
-import { minorOf } from "../engine/version.ts";
 import type { Gathered } from "../observe/observe.ts";
 import { restoreKey } from "../observe/restores.ts";
 import { initJob, operatorImage } from "../resources/agent-pod.ts";
@@ -102,9 +99,8 @@ async function promote(pass: Pass, { server, runId }: Doing<"promote">): Promise
   const redis = redisOf(pass, server);
   const facts = await redis.facts();
   if (facts.runId !== runId) throw new RedisError("Answered", `${server} was restarted since it was chosen`);
-  // During an upgrade nobody writes before the new version was verified.
-  const closed = isClosedByUpgrade(pass.db.status?.upgrade);
-  await redis.set(new Map([[guardSetting, closed ? String(closedGuard) : "0"]]));
+  // It is opened when it is recorded that it leads: until then another may be chosen, without what it took.
+  await redis.set(new Map([[guardSetting, String(closedGuard)]]));
   await redis.lead();
 }
 
@@ -126,40 +122,46 @@ const settleMs = 250;
  * Services follow first, so that a client that is sent away finds the new primary at once. Then the primary holds writes
  * until the replica has every one of them, they change places, and clients of the old one are sent to look again.
  *
+ * Any answer may be lost, and the new primary may not be reached for a while. So it takes no writes before the old one
+ * follows it, and its claim says that it may take some: an old one that leads still has lost nothing, nor has anybody
+ * where the claim does not say so.
+ *
  * FAILOVER of Redis does the same, but it waits for an acknowledgement that replicas send once a second; their own
  * offsets tell it at once.
  */
-async function handOver(pass: Pass, { from, to, runId }: Doing<"handOver">): Promise<void> {
+async function handOver(pass: Pass, { from, to, runId, epoch }: Doing<"handOver">): Promise<void> {
   const target = pass.gathered.observed.servers.find(({ name }) => name === to)?.pod?.ip;
   const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   if (target === undefined) throw new RedisError("Unreachable", `${to} has no address`);
-  await next.set(new Map([[guardSetting, "0"]]));
+  await next.set(new Map([[guardSetting, String(closedGuard)]]));
   await label(pass, { do: "label", server: to, role: "primary", read: false });
   await label(pass, { do: "label", server: from, role: "replica", read: true });
   await pause(pass.ctx, settleMs);
   await moveWrites(pass, { from, to, runId });
   await next.lead();
   await old.follow({ host: target, port: redisPort });
+  await markClaim(pass, { do: "markClaim", server: to, epoch, primaryEpoch: epoch });
+  await next.set(new Map([[guardSetting, "0"]]));
   await old.dropClients();
   // A replica that is paused does not apply what its primary sends.
   await old.resume();
   await old.set(new Map([[guardSetting, "0"]]));
 }
 
-/** Ends writes on the old primary and returns what it was then, when the next one has every one of them. */
+/** Ends writes on the old primary, and returns when the next one has every one of them. */
 async function moveWrites(
   pass: Pass,
   { from, to, runId }: { readonly from: string; readonly to: string; readonly runId: string },
-): Promise<ServerFacts> {
+): Promise<void> {
   const { ctx } = pass;
   const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   const untilMs = ctx.clock.monotonic() + catchUpMs;
-  const caughtUp = async (): Promise<ServerFacts> => {
+  const caughtUp = async (): Promise<void> => {
     const last = await old.facts();
     for (;;) {
       const facts = await next.facts();
       if (facts.runId !== runId) throw new RedisError("Answered", `${to} was restarted since it was chosen`);
-      if (facts.offset >= last.offset) return last;
+      if (facts.offset >= last.offset) return;
       if (ctx.clock.monotonic() > untilMs)
         throw new RedisError("Answered", `${to} does not catch up with ${from}`);
       await pause(ctx, 5);
@@ -171,7 +173,7 @@ async function moveWrites(
     await caughtUp();
     // The pause ends by itself, and what was moved must not be written to again. It may have ended already.
     await old.set(new Map([[guardSetting, String(closedGuard)]]));
-    return await caughtUp();
+    await caughtUp();
   } catch (error) {
     await old.set(new Map([[guardSetting, "0"]]));
     await old.resume();
@@ -259,18 +261,14 @@ const closeMs = 5_000;
  */
 async function switchOver(pass: Pass, action: Doing<"switchOver">): Promise<void> {
   const { ctx } = pass;
-  const { from, to, runId, version, open } = action;
+  const { from, to, runId, open } = action;
   const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   await next.set(new Map([[guardSetting, String(closedGuard)]]));
   await label(pass, { do: "label", server: to, role: open ? "primary" : null, read: open });
   await label(pass, { do: "label", server: from, role: "replica", read: false });
   await pause(ctx, settleMs);
-  const last = await moveWrites(pass, { from, to, runId });
+  await moveWrites(pass, { from, to, runId });
   await next.lead();
-  const led = await next.facts();
-  const isSame = led.keys <= last.keys && (last.keys === 0 || led.keys > 0);
-  if (open && isSame && minorOf(led.version) === version && !led.persistenceFailed)
-    await next.set(new Map([[guardSetting, "0"]]));
   await old.dropClients();
 }
 

@@ -2,9 +2,11 @@
 import type { Plan } from "@keelson/testing";
 import { failingScript } from "./agent.ts";
 import { foundClaims } from "./found-claims.ts";
+import { foundLeaders } from "./found-leaders.ts";
 
 export const found: Readonly<Record<string, Plan>> = {
   ...foundClaims,
+  ...foundLeaders,
   "two writes are carried out and never answered, one after the other": {
     beginning: "a replica",
     seed: 1,

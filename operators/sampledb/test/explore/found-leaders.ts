@@ -1,0 +1,15 @@
+/** Scenarios in which exploring once found a failure: who leads, when the status says something else. */
+import type { Plan } from "@keelson/testing";
+
+export const foundLeaders: Readonly<Record<string, Plan>> = {
+  "the status goes back to before two handovers: the primary of before led without what was written since": {
+    beginning: "two replicas",
+    seed: 1000001558,
+    steps: [
+      { atMs: 200, do: "by hand: the status and the marks of volumes are put back", forMs: 4300 },
+      { atMs: 200, do: "edit: a setting that needs a restart", with: { settings: { "tcp-backlog": "514" } } },
+      { atMs: 400, do: "pod: all deleted" },
+      { atMs: 400, do: "edit: backups are asked for", with: { count: 3, primary: false } },
+    ],
+  },
+};

@@ -1,0 +1,144 @@
+/** Changes of the primary that are cut short: whoever takes writes meanwhile keeps them. */
+import { type ApplicationCall, type Plan, replay } from "@keelson/testing";
+import { describe, expect, test } from "vitest";
+import { annotate, change, type RedisWorld, serving } from "./explore/database.ts";
+import { found } from "./explore/found.ts";
+import { scenario } from "./explore/happenings.ts";
+import { subject } from "./explore/index.ts";
+
+const target = "db-1";
+
+/** Asks for a handover, and lets the answer to one call be lost; the operator does not reach the target after that. */
+function cutShort(
+  isTheCall: (call: ApplicationCall) => boolean,
+  forMs: number,
+  begin: (world: RedisWorld) => Promise<void> = async (world) =>
+    await annotate(world, { "sampledb.keelson.dev/hand-over-to": target }),
+) {
+  return async (world: RedisWorld) => {
+    const { network } = world.simulation;
+    const { intercept } = network;
+    network.intercept = (call) => {
+      if (!isTheCall(call)) return intercept(call);
+      network.intercept = intercept;
+      const again = network.impair({ from: call.from, to: target, how: "dropped" });
+      world.clock.timer(forMs, again);
+      world.note(`the answer to ${call.method} is lost`);
+      return "lose-answer";
+    };
+    await begin(world);
+  };
+}
+
+function expectLost({ trace }: RedisWorld): void {
+  expect(trace.some(({ text }) => text.startsWith("the answer to"))).toBe(true);
+}
+
+/** An application that is content with the acknowledgement of whoever takes its writes. */
+class PlainWriter {
+  readonly taken = new Map<string, string>();
+
+  readonly begin = (world: RedisWorld): void => {
+    let next = 0;
+    const write = () => {
+      for (const server of world.application.servers) {
+        const key = `plain-${server.name}-${next++}`;
+        if (world.application.write(server, key, "1") !== undefined) this.taken.set(key, server.name);
+      }
+      if (world.clock.now() < endMs) world.clock.timer(50, write);
+    };
+    const endMs = world.clock.now() + 60_000;
+    write();
+  };
+
+  readonly check = (world: RedisWorld): void => {
+    expect(this.taken.size).toBeGreaterThan(100);
+    const kept = serving(world)?.files.keys;
+    expect([...this.taken.keys()].filter((key) => !kept?.has(key))).toEqual([]);
+  };
+}
+
+const asks = (method: string, to: string) => (call: ApplicationCall) =>
+  call.method === method && call.to === to;
+
+/** The first call of a kind after one of another. */
+function after(isFirst: (call: ApplicationCall) => boolean, isThen: (call: ApplicationCall) => boolean) {
+  let hasBegun = false;
+  return (call: ApplicationCall) => {
+    const isIt = hasBegun && isThen(call);
+    hasBegun ||= isFirst(call);
+    return isIt;
+  };
+}
+
+describe("a handover", { timeout: 120_000 }, () => {
+  test.each<[string, () => (call: ApplicationCall) => boolean]>([
+    ["lead of the target", () => asks("lead", target)],
+    ["follow of the old primary", () => asks("follow", "db-0")],
+    ["opening the target", () => after(asks("lead", target), asks("set", target))],
+    ["resume of the old primary", () => asks("resume", "db-0")],
+  ])("loses no write when the answer to this call is lost: %s", async (_name, isTheCall) => {
+    const writer = new PlainWriter();
+    await scenario("two replicas", [
+      [1_000, cutShort(isTheCall(), 20_000)],
+      [1_010, writer.begin],
+      [90_000, expectLost],
+      [90_001, writer.check],
+    ]);
+  });
+});
+
+test("a failover loses no write when the operator dies in it, and then the server that was chosen", {
+  timeout: 120_000,
+}, async () => {
+  const writer = new PlainWriter();
+  let chosen = "";
+  await scenario("two replicas", [
+    [
+      1_000,
+      ({ simulation: { network, kubelet } }) => {
+        const { intercept } = network;
+        network.intercept = (call) => {
+          if (call.method !== "lead") return intercept(call);
+          network.intercept = intercept;
+          chosen = call.to;
+          return "die-after";
+        };
+        kubelet.crash("db-0");
+      },
+    ],
+    [1_010, writer.begin],
+    [1_500, ({ simulation: { kubelet } }) => kubelet.crash(chosen)],
+    [
+      90_000,
+      (world) => {
+        expect(chosen).not.toBe("");
+        writer.check(world);
+      },
+    ],
+  ]);
+});
+
+test("a target that never took a write is not awaited when the primary stops, though it is damaged", {
+  timeout: 120_000,
+}, async () => {
+  const plan = Object.values(found).find(({ seed }) => seed === 750002451) as Plan;
+  const { trace } = await replay(subject, plan);
+  expect(trace.map(({ text }) => text).join("\n")).not.toContain("approve-loss");
+});
+
+describe("the switch of an upgrade", { timeout: 120_000 }, () => {
+  test.each<[string, () => (call: ApplicationCall) => boolean]>([
+    ["lead of the new version", () => asks("lead", target)],
+    ["opening the new version", () => after(asks("lead", target), asks("set", target))],
+  ])("loses no write when the answer to this call is lost: %s", async (_name, isTheCall) => {
+    const writer = new PlainWriter();
+    const begin = async (world: RedisWorld) => await change(world, { version: "8.0" });
+    await scenario("a replica", [
+      [1_000, cutShort(isTheCall(), 20_000, begin)],
+      [1_010, writer.begin],
+      [150_000, expectLost],
+      [150_001, writer.check],
+    ]);
+  });
+});
