@@ -43,12 +43,12 @@ export function nodeLostSince(
     : Math.max(node.lostSinceMs, pod.createdMs);
 }
 
-/** What the scheduler says of nodes that refuse a pod for its own sake: another member would be refused as well. */
-const refusesAny = /insufficient|too many pods|taint|were unschedulable|didn't match pod/i;
+/** What older and newer schedulers say of nodes that a volume cannot be reached from. */
+const refusesVolume = /volume node affinity conflict|PersistentVolume's node affinity/;
 
-/** No node takes it, and nothing but its volume is known to be the cause. */
+/** No node takes it because of its volume. Any other cause would keep another member from running, too. */
 function isTiedToNode({ obstacle = "" }: PodView): boolean {
-  return obstacle !== "" && (/volume/i.test(obstacle) || !refusesAny.test(obstacle));
+  return refusesVolume.test(obstacle);
 }
 
 /** The most of each resource that any one node offers; undefined while no node is known. */

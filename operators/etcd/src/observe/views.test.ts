@@ -288,9 +288,10 @@ describe("the node that a member needs", () => {
       undefined,
     ],
     ["is any that has room", waiting("2 Insufficient cpu."), madeFor("gone"), undefined],
+    ["is not known to matter", waiting("2 node(s) had no free ports."), madeFor("gone"), undefined],
     [
       "was deleted, and one of the others has no room",
-      waiting("1 Insufficient cpu, 1 node(s) had volume node affinity conflict."),
+      waiting("1 Insufficient cpu, 1 node(s) didn't match PersistentVolume's node affinity."),
       madeFor("gone"),
       createdMs,
     ],

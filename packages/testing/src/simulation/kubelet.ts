@@ -287,7 +287,9 @@ export class SimulatedKubelet {
     for (const { node } of this.#runs.values())
       if (node !== undefined && load.has(node)) load.set(node, (load.get(node) ?? 0) + 1);
     const [best] = [...load].sort(([, a], [, b]) => a - b);
-    return best ? { node: best[0] } : { why: `0/${nodes.all.size} nodes are available` };
+    if (best) return { node: best[0] };
+    const volume = local === undefined ? "" : ": node(s) didn't match PersistentVolume's node affinity";
+    return { why: `0/${nodes.all.size} nodes are available${volume}` };
   }
 
   // -------------------------------------------------------------------------------------- containers
