@@ -275,7 +275,11 @@ export const EtcdCluster = resource({
         "The size to which volumes could not be grown, and why; it is tried again after a pause that doubles with every attempt.",
       ),
     space: z
-      .object({ revision: z.string() })
+      .object({
+        revision: z.string(),
+        fullAt: z.string().optional().describe("When that made no room: the data itself fills the quota."),
+        quota: z.string().optional().describe("The quota in bytes that it filled."),
+      })
       .optional()
       .describe("The revision up to which history was dropped when etcd last ran out of space."),
     lastKnownRevision: z

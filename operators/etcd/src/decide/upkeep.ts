@@ -64,10 +64,16 @@ export function noSpace(o: Observed): Decision | undefined {
   // How much of the used space is data is known only after a compaction at this very revision.
   const newest = newestRevision(o);
   const full = o.members.some(({ status }) => status && fillsQuota(status.dbSizeInUseBytes, quota));
-  if (full && o.status.space?.revision === newest.toString()) {
+  const isDropped = o.status.space?.revision === newest.toString();
+  const pausedUntilMs = isDropped ? undefined : pauseOf(o, quota);
+  if (full && (isDropped || pausedUntilMs !== undefined)) {
     // The larger quota that the advice asks for is rolled out first.
     if (BigInt(o.spec.storage.quotaBytes || defaultQuota) > quota) return undefined;
-    const message = `the data itself fills the quota of ${quota} bytes; raise spec.storage.quotaBytes or delete keys`;
+    const again =
+      pausedUntilMs === undefined
+        ? ""
+        : `; old revisions are dropped again at ${new Date(pausedUntilMs).toISOString()}`;
+    const message = `the data itself fills the quota of ${quota} bytes; raise spec.storage.quotaBytes or delete keys${again}`;
     return { do: "wait", reason, message, recheckMs: 10_000 };
   }
   const members = followersFirst(o)
@@ -83,6 +89,17 @@ export function noSpace(o: Observed): Decision | undefined {
   }
   const message = `etcd is out of space; old revisions are dropped${left}`;
   return { do: "makeSpace", via, members, revision: newest, alarms: raised, quota, reason, message };
+}
+
+/** Members do not answer while they are defragmented: not at every revision, if the last time made no room. */
+const makeSpaceAgainMs = 60_000;
+
+/** Until when nothing is dropped, because that made no room under this quota; undefined when the pause is over. */
+function pauseOf({ status: { space }, nowMs }: Observed, quota: bigint): number | undefined {
+  if (space?.fullAt === undefined || space.quota !== quota.toString()) return undefined;
+  const untilMs = Date.parse(space.fullAt) + makeSpaceAgainMs;
+  // More than the whole pause means that the clock was set back.
+  return untilMs > nowMs && untilMs <= nowMs + makeSpaceAgainMs ? untilMs : undefined;
 }
 
 /** Nine tenths: below that it is worth accepting writes again. */

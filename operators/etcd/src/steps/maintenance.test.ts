@@ -52,6 +52,7 @@ test("history is dropped up to the newest revision, and what is written meanwhil
     ctx: {
       signal: new AbortController().signal,
       assertLeading: () => {},
+      clock: { now: () => Date.parse("2026-01-01T12:00:00Z") },
       setStatus: ({ space }: { space?: unknown }) => {
         recorded = space;
       },
@@ -68,5 +69,5 @@ test("history is dropped up to the newest revision, and what is written meanwhil
   };
   await makeSpace(step, decision as unknown as DecisionTo<"makeSpace">);
   expect(calls).toEqual(["compact 100"]);
-  expect(recorded).toEqual({ revision: "100" });
+  expect(recorded).toEqual({ revision: "100", fullAt: "2026-01-01T12:00:00.000Z", quota: "1000" });
 });

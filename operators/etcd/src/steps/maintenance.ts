@@ -82,8 +82,14 @@ export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpa
   }
   const { dbSizeInUseBytes } = await etcdOf(step, via).status(call);
   // What was written meanwhile is not dropped, so the data is not known to fill the quota at a later revision.
-  ctx.setStatus({ ...statusOf(gathered.observed, decision), space: { revision: revision.toString() } });
-  if (fillsQuota(dbSizeInUseBytes, quota)) {
+  const isFull = fillsQuota(dbSizeInUseBytes, quota);
+  const at = new Date(ctx.clock.now()).toISOString();
+  const space = {
+    revision: revision.toString(),
+    ...(isFull ? { fullAt: at, quota: quota.toString() } : {}),
+  };
+  ctx.setStatus({ ...statusOf(gathered.observed, decision), space });
+  if (isFull) {
     event(
       "Warning",
       "NoSpace",

@@ -88,6 +88,10 @@ const quota = { status: { template: templateFor({ storage: { size: "1Gi", quotaB
 const small = { storage: { size: "1Gi", quotaBytes: 1_000_000 } };
 const full: Special = { alarms: [alarm("NOSPACE", 0)], spec: small, ...quota };
 const compactedAt = (revision: string) => ({ ...full, status: { ...quota.status, space: { revision } } });
+const noRoomAt = (fullAt: string, filled = "1000000") => ({
+  ...full,
+  status: { ...quota.status, space: { revision: "99", fullAt, quota: filled } },
+});
 const makeSpace = "makeSpace NoSpace: etcd is out of space; old revisions are dropped";
 
 decisions("an alarm about space", noSpace, [
@@ -126,6 +130,24 @@ decisions("an alarm about space", noSpace, [
     "history was dropped at this revision, and the data fills the quota",
     three(compactedAt("100")),
     "wait NoSpace: the data itself fills the quota of 1000000 bytes; raise spec.storage.quotaBytes or delete keys",
+  ],
+  [
+    "history was dropped at an older revision and made no room",
+    three(noRoomAt("2026-01-01T11:59:30Z")),
+    "wait NoSpace: the data itself fills the quota of 1000000 bytes; raise spec.storage.quotaBytes or delete keys; old revisions are dropped again at 2026-01-01T12:00:30.000Z",
+  ],
+  ["dropping made no room a minute ago", three(noRoomAt("2026-01-01T11:59:00Z")), makeSpace],
+  ["dropping made no room, and the clock was set back", three(noRoomAt("2026-01-01T13:00:00Z")), makeSpace],
+  ["dropping made no room under another quota", three(noRoomAt("2026-01-01T11:59:30Z", "500000")), makeSpace],
+  [
+    "dropping made no room, and there is some now",
+    cluster([voter(0, says({ dbSizeInUseBytes: 100n }))], noRoomAt("2026-01-01T11:59:30Z")),
+    makeSpace,
+  ],
+  [
+    "dropping made no room, and the spec asks for a larger quota",
+    three({ ...noRoomAt("2026-01-01T11:59:30Z"), spec: { storage: { size: "1Gi", quotaBytes: 8_000_000 } } }),
+    undefined,
   ],
   [
     "the data fills the quota, and the spec asks for a larger one: that is rolled out first",
