@@ -50,7 +50,6 @@ const failed = (reason: string): WorkerView => ({
   state: "failed",
   reason,
   message: "no answer",
-  atMs: createdMs,
 });
 const verified = {
   at: "2026-01-01T00:00:09Z",
