@@ -123,7 +123,7 @@ function wentOn({ status }: Observed, facts: ServerFacts, { replicationId }: Lea
 function awaitTarget(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
   const { to = "" } = o.status.handover ?? {};
   const message = `${why} while it handed over to ${to}, which must be asked whether it took over`;
-  return awaitServers([to, ...leadership.followers], leadership, `${message}${insteadOf(o, alive)}`);
+  return awaitServers(o, [to, ...leadership.followers], `${message}${insteadOf(o, alive)}`);
 }
 
 /** No primary was ever recorded: the first one, or one that is found. */
@@ -234,8 +234,8 @@ function outdatedStatus(o: Observed, all: readonly Candidate[], why: string): Pl
   return (
     allLost(o, all) ??
     awaitServers(
+      o,
       absent.map(({ name }) => name),
-      leadership,
       `${message}${best ? wayOut(o, best) : insteadOf(o, [])}`,
     )
   );
@@ -382,9 +382,29 @@ function boundOf({ spec, status }: Observed): string {
 
 function awaitOthers(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
   const absent = leadership.followers.filter((name) => !alive.some((server) => server.name === name));
-  const wanted = [o.status.primary ?? "", ...absent].filter((name) => name !== "");
-  const message = `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked`;
-  return awaitServers(leadership.followers, leadership, `${message}${insteadOf(o, alive)}`);
+  const wanted = [...new Set([o.status.primary ?? "", ...absent, ...lastCopies(o)])].filter(Boolean);
+  const able = wanted.filter((name) => canReturn(o, name));
+  const names = (able.length > 0 ? able : wanted).join(" or ");
+  const message = `${why}; promoting another server could lose acknowledged writes until ${names} can be asked`;
+  return awaitServers(o, leadership.followers, `${message}${insteadOf(o, alive)}`);
+}
+
+/** Whether it may still come back with what it had. */
+function canReturn(o: Observed, name: string): boolean {
+  const server = serverNamed(o, name);
+  if (name === o.status.primary && hasLostVolume(o)) return false;
+  return server?.claim !== undefined && !server.claim.lost && server.claim.epoch !== 0 && !isDamaged(server);
+}
+
+/**
+ * Where the primary cannot come back with its data, who has some of it on a volume is asked, also one that was scaled away
+ * and that nobody counts on any more: a person may want what it has.
+ */
+function lastCopies(o: Observed): readonly string[] {
+  if (o.status.primary !== undefined && canReturn(o, o.status.primary)) return [];
+  return o.servers
+    .filter(({ name, claim }) => (claim?.epoch ?? 0) > 0 && !claim?.deleting && canReturn(o, name))
+    .map(({ name }) => name);
 }
 
 /** Who has most of the data, for a person to decide. */
@@ -395,9 +415,13 @@ function insteadOf(o: Observed, alive: readonly Candidate[]): string {
   return best ? wayOut(o, best) : "";
 }
 
-/** Those who were scaled away start again, if their volumes are still there; those who run are not stopped. */
-function awaitServers(names: readonly string[], leadership: Leadership, message: string): Plan {
-  const awaited = [...new Set(names)].sort();
+/**
+ * Those who were scaled away start again, if their volumes are still there; those who run are not stopped. A damaged server
+ * that tries once more does not look damaged meanwhile, so whoever is awaited stays awaited until somebody leads.
+ */
+function awaitServers(o: Observed, names: readonly string[], message: string): Plan {
+  const leadership = o.status.leadership as Leadership;
+  const awaited = [...new Set([...(leadership.awaited ?? []), ...names, ...lastCopies(o)])].sort();
   return {
     status: { leadership: { ...leadership, awaited } },
     notReady: waitingFor(reasons.primaryLost, message, 500),

@@ -267,6 +267,41 @@ describe("the choice after a primary that has stopped", () => {
     const led = leadership(observedFixture({ replicas: 0, status: { leadership: status.leadership } }));
     expect(led.status?.leadership?.awaited).toBeUndefined();
   });
+
+  test("a replica that was scaled away and forgotten starts again when the primary's files are damaged", () => {
+    const obstacle = "CrashLoopBackOff: Bad file format reading the append only file";
+    const damaged = { answer: undefined, pod: podFixture(0, { stopped: true, obstacle }) };
+    const status = { leadership: leadershipFixture(0) };
+    const o = observedFixture({ replicas: 0, servers: [damaged, podless], status });
+    const plan = leadership(o);
+    expect(plan.notReady?.message).toContain("until db-1 can be asked");
+    expect(plan.status?.leadership?.awaited).toEqual(["db-1"]);
+    const claims = new Map(o.servers.map(({ ordinal, claim }) => [ordinal, claim as ClaimView]));
+    expect(serversToRun({ ...o, status: { ...o.status, ...plan.status } }, claims)).toBe(2);
+
+    const next = { ...o.status, ...plan.status };
+    const back = leadership(observedFixture({ replicas: 0, servers: [damaged, restarted(1)], status: next }));
+    expect(back.notReady?.message).toContain("approve-loss to db-1@3");
+    // It tries once more, and stops again.
+    const trying = { answer: refused.answer, pod: podFixture(0, { stopped: true }) };
+    const again = leadership(observedFixture({ replicas: 0, servers: [trying, restarted(1)], status: next }));
+    expect(again.status?.leadership?.awaited).toEqual(["db-1"]);
+    const both = leadership(
+      observedFixture({
+        replicas: 0,
+        servers: [damaged, { ...damaged, pod: podFixture(1, { obstacle }) }],
+        status: next,
+      }),
+    );
+    expect(both.notReady?.reason).toBe(reasons.dataLost);
+  });
+
+  test("a replica that was scaled away and forgotten stays away while the primary may come back", () => {
+    const status = { leadership: leadershipFixture(0) };
+    const plan = leadership(observedFixture({ replicas: 0, servers: [stopped, podless], status }));
+    expect(plan.status?.leadership?.awaited).toEqual([]);
+    expect(plan.notReady?.message).toContain("until db-0 can be asked");
+  });
 });
 
 describe("a primary that answers but is busy", () => {
