@@ -267,8 +267,8 @@ function candidates(o: Observed): Candidate[] {
   return o.servers.flatMap((server) => {
     const facts = factsOf(server);
     const { pod, claim } = server;
-    const able =
-      facts && pod && claim && !pod.deleting && !claim.deleting && !facts.syncing && !isAbandoned(o, facts);
+    // A claim that is being deleted stays for as long as its pod, and so does the data.
+    const able = facts && pod && claim && !pod.deleting && !facts.syncing && !isAbandoned(o, facts);
     return able ? [{ ...server, pod, claim, facts }] : [];
   });
 }
@@ -285,7 +285,8 @@ function isComparable(facts: ServerFacts, leadership: Leadership): boolean {
 }
 
 function mostAdvanced(servers: readonly Candidate[]): Candidate | undefined {
-  const penalty = ({ nodeCordoned, pod }: Candidate) => Number(nodeCordoned) + Number(!pod.ready);
+  const penalty = ({ nodeCordoned, pod, claim }: Candidate) =>
+    Number(nodeCordoned) + Number(!pod.ready) + Number(claim.deleting);
   return [...servers].sort((a, b) => {
     if (a.facts.offset !== b.facts.offset) return a.facts.offset > b.facts.offset ? -1 : 1;
     return penalty(a) - penalty(b) || a.ordinal - b.ordinal;

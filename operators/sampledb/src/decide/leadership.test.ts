@@ -302,6 +302,32 @@ describe("the choice after a primary that has stopped", () => {
     expect(plan.status?.leadership?.awaited).toEqual([]);
     expect(plan.notReady?.message).toContain("until db-0 can be asked");
   });
+
+  test("a claim that someone deleted keeps nobody from leading while its pod runs", () => {
+    const going = (ordinal: number, server: Partial<Server>): Partial<Server> => {
+      const { claim } = observedFixture().servers[ordinal] as Server;
+      return { ...server, claim: { ...(claim as ClaimView), deleting: true } };
+    };
+    const alone = observedFixture({ replicas: 0, servers: [going(0, restarted(0))] });
+    expect(leadership(alone).status?.promotion?.server).toBe("db-0");
+    const ended = { ...podFixture(0), deleting: true };
+    const leaving = observedFixture({ replicas: 0, servers: [going(0, { ...restarted(0), pod: ended })] });
+    expect(leadership(leaving).status?.promotion).toBeUndefined();
+    const equal = observedFixture({ servers: [stopped, going(1, orphan(1)), orphan(2)] });
+    expect(leadership(equal).status?.promotion?.server).toBe("db-2");
+    const ahead = observedFixture({ servers: [stopped, going(1, orphan(1, 2_000n)), orphan(2)] });
+    expect(leadership(ahead).status?.promotion?.server).toBe("db-1");
+
+    // What it says of its data stays true: the process may start again.
+    const [first] = observedFixture({ replicas: 0 }).servers;
+    const old = { claim: { ...(first?.claim as ClaimView), deleting: true, epoch: 2, primaryEpoch: 2 } };
+    const led = leadership(observedFixture({ replicas: 0, servers: [old] }));
+    expect(led.actions).toContainEqual(
+      expect.objectContaining({ do: "markClaim", epoch: 3, primaryEpoch: 3 }),
+    );
+    const empty = observedFixture({ replicas: 0, servers: [going(0, restarted(0, { empty: true }))] });
+    expect(decide(empty).actions).toMatchObject([{ do: "markClaim", server: "db-0", epoch: 0 }]);
+  });
 });
 
 describe("a primary that answers but is busy", () => {

@@ -55,7 +55,7 @@ export function wiped(o: Observed): Plan {
   const found = o.servers.filter((server) => {
     const facts = factsOf(server);
     const { claim } = server;
-    if (!facts || !isEmpty(facts) || !claim || claim.deleting) return false;
+    if (!facts || !isEmpty(facts) || !claim) return false;
     return claim.epoch === undefined ? isLost : claim.epoch > 0;
   });
   return {
