@@ -384,8 +384,9 @@ function boundOf({ spec, status }: Observed): string {
 function awaitOthers(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
   const absent = leadership.followers.filter((name) => !alive.some((server) => server.name === name));
   const wanted = [...new Set([o.status.primary ?? "", ...absent, ...lastCopies(o)])].filter(Boolean);
-  const able = wanted.filter((name) => canReturn(o, name));
-  const names = (able.length > 0 ? able : wanted).join(" or ");
+  const asked = candidates(o).map(({ name }) => name);
+  const able = wanted.filter((name) => canReturn(o, name) && !asked.includes(name));
+  const names = (able.length > 0 ? able : wanted.slice(0, 1)).join(" or ");
   const message = `${why}; promoting another server could lose acknowledged writes until ${names} can be asked`;
   return awaitServers(o, leadership.followers, `${message}${insteadOf(o, alive)}`);
 }

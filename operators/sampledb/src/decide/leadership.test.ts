@@ -281,6 +281,7 @@ describe("the choice after a primary that has stopped", () => {
 
     const next = { ...o.status, ...plan.status };
     const back = leadership(observedFixture({ replicas: 0, servers: [damaged, restarted(1)], status: next }));
+    expect(back.notReady?.message).toContain("until db-0 can be asked; to go on with db-1");
     expect(back.notReady?.message).toContain("approve-loss to db-1@3");
     // It tries once more, and stops again.
     const trying = { answer: refused.answer, pod: podFixture(0, { stopped: true }) };
