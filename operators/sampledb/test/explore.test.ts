@@ -384,6 +384,23 @@ test.each([
   expect(trace.some(({ text }) => text.includes("Upgrading"))).toBe(false);
 });
 
+test("an upgrade goes back to a primary that is damaged, and a person lets another lead: it gets an empty volume", {
+  timeout: 120_000,
+}, async () => {
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { version: "8.0" })],
+    [9_000, async (world) => await change(world, { replicas: 0 })],
+    [
+      9_200,
+      ({ application, simulation }) => {
+        const { volume } = application.server("db-0") ?? {};
+        if (volume) volume.corrupt = true;
+        simulation.kubelet.crash("db-0");
+      },
+    ],
+  ]);
+});
+
 test.each(["no replicas", "a replica"])(
   "a claim is deleted by hand, and its pod stays: processes that start again serve what it holds: %s",
   { timeout: 120_000 },

@@ -25,8 +25,8 @@ export function repair(o: Observed): Plan {
   const found = o.servers.find(
     (server) =>
       server !== primary.server &&
-      // The way back from an upgrade leads over it.
-      (server.name !== upgrade?.held || upgrade.pointOfNoReturn) &&
+      // The way back from an upgrade leads over it, unless another server leads at its end.
+      (server.name !== upgrade?.held || upgrade.pointOfNoReturn || upgrade.phase === "GoingBack") &&
       server.ordinal < wantedServers(o) &&
       !factsOf(server) &&
       isDamaged(server),
