@@ -1,6 +1,6 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
-import { Secret, Service } from "keelson/kinds";
+import { PersistentVolumeClaim, Secret, Service } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
 import { carriedOut } from "../src/observe/restores.ts";
@@ -383,6 +383,51 @@ test.each([
   ]);
   expect(trace.some(({ text }) => text.includes("Upgrading"))).toBe(false);
 });
+
+test("an upgrade goes back to a primary that is damaged, and a person lets another lead: it gets an empty volume", {
+  timeout: 120_000,
+}, async () => {
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { version: "8.0" })],
+    [9_000, async (world) => await change(world, { replicas: 0 })],
+    [
+      9_200,
+      ({ application, simulation }) => {
+        const { volume } = application.server("db-0") ?? {};
+        if (volume) volume.corrupt = true;
+        simulation.kubelet.crash("db-0");
+      },
+    ],
+  ]);
+});
+
+test.each(["no replicas", "a replica"])(
+  "a claim is deleted by hand, and its pod stays: processes that start again serve what it holds: %s",
+  { timeout: 120_000 },
+  async (beginning) => {
+    const { longestOutageMs, trace } = await scenario(beginning, [
+      [
+        1_000,
+        async ({ client }) => {
+          const claims = client.kind(PersistentVolumeClaim);
+          const { items } = await claims.list({ namespace: "default" });
+          for (const { metadata } of items) {
+            const { name } = metadata;
+            if (/^data-db-\d$/.test(name)) await claims.delete({ namespace: "default", name });
+          }
+        },
+      ],
+      [
+        3_000,
+        ({ application, simulation }) => {
+          for (const { name } of [...application.servers]) simulation.kubelet.crash(name);
+        },
+      ],
+    ]);
+    expect(longestOutageMs).toBeLessThanOrEqual(5_000);
+    expect(trace.map(({ text }) => text).join("\n")).not.toContain("a person follows the advice");
+  },
+);
 
 describe("what exploring once found", { timeout: 120_000 }, () => {
   test.each(Object.entries(found))("%s", async (_name, plan) => {

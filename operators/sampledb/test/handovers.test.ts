@@ -127,6 +127,35 @@ test("a target that never took a write is not awaited when the primary stops, th
   expect(trace.map(({ text }) => text).join("\n")).not.toContain("approve-loss");
 });
 
+test("a target that never took a write is not awaited when the old primary cannot be told to follow it", {
+  timeout: 120_000,
+}, async () => {
+  const { longestOutageMs, trace } = await scenario("two replicas", [
+    [
+      1_000,
+      async (world) => {
+        const { network, kubelet } = world.simulation;
+        const { intercept } = network;
+        network.intercept = (call) => {
+          if (!asks("follow", "db-0")(call)) return intercept(call);
+          network.intercept = intercept;
+          const { volume } = world.application.server(target) ?? {};
+          if (volume) volume.corrupt = true;
+          kubelet.crash(target);
+          world.note("the target is damaged");
+          return "refuse";
+        };
+        await annotate(world, { "sampledb.keelson.dev/hand-over-to": target });
+      },
+    ],
+    [10_000, () => {}],
+  ]);
+  const text = trace.map((each) => each.text).join("\n");
+  expect(text).toContain("the target is damaged");
+  expect(text).not.toContain("approve-loss");
+  expect(longestOutageMs).toBeLessThanOrEqual(5_000);
+});
+
 describe("the switch of an upgrade", { timeout: 120_000 }, () => {
   test.each<[string, () => (call: ApplicationCall) => boolean]>([
     ["lead of the new version", () => asks("lead", target)],

@@ -123,7 +123,7 @@ function wentOn({ status }: Observed, facts: ServerFacts, { replicationId }: Lea
 function awaitTarget(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
   const { to = "" } = o.status.handover ?? {};
   const message = `${why} while it handed over to ${to}, which must be asked whether it took over`;
-  return awaitServers([to, ...leadership.followers], leadership, `${message}${insteadOf(o, alive)}`);
+  return awaitServers(o, [to, ...leadership.followers], `${message}${insteadOf(o, alive)}`);
 }
 
 /** No primary was ever recorded: the first one, or one that is found. */
@@ -234,8 +234,8 @@ function outdatedStatus(o: Observed, all: readonly Candidate[], why: string): Pl
   return (
     allLost(o, all) ??
     awaitServers(
+      o,
       absent.map(({ name }) => name),
-      leadership,
       `${message}${best ? wayOut(o, best) : insteadOf(o, [])}`,
     )
   );
@@ -267,8 +267,8 @@ function candidates(o: Observed): Candidate[] {
   return o.servers.flatMap((server) => {
     const facts = factsOf(server);
     const { pod, claim } = server;
-    const able =
-      facts && pod && claim && !pod.deleting && !claim.deleting && !facts.syncing && !isAbandoned(o, facts);
+    // A claim that is being deleted stays for as long as its pod, and so does the data.
+    const able = facts && pod && claim && !pod.deleting && !facts.syncing && !isAbandoned(o, facts);
     return able ? [{ ...server, pod, claim, facts }] : [];
   });
 }
@@ -285,7 +285,8 @@ function isComparable(facts: ServerFacts, leadership: Leadership): boolean {
 }
 
 function mostAdvanced(servers: readonly Candidate[]): Candidate | undefined {
-  const penalty = ({ nodeCordoned, pod }: Candidate) => Number(nodeCordoned) + Number(!pod.ready);
+  const penalty = ({ nodeCordoned, pod, claim }: Candidate) =>
+    Number(nodeCordoned) + Number(!pod.ready) + Number(claim.deleting);
   return [...servers].sort((a, b) => {
     if (a.facts.offset !== b.facts.offset) return a.facts.offset > b.facts.offset ? -1 : 1;
     return penalty(a) - penalty(b) || a.ordinal - b.ordinal;
@@ -382,9 +383,30 @@ function boundOf({ spec, status }: Observed): string {
 
 function awaitOthers(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): Plan {
   const absent = leadership.followers.filter((name) => !alive.some((server) => server.name === name));
-  const wanted = [o.status.primary ?? "", ...absent].filter((name) => name !== "");
-  const message = `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked`;
-  return awaitServers(leadership.followers, leadership, `${message}${insteadOf(o, alive)}`);
+  const wanted = [...new Set([o.status.primary ?? "", ...absent, ...lastCopies(o)])].filter(Boolean);
+  const asked = candidates(o).map(({ name }) => name);
+  const able = wanted.filter((name) => canReturn(o, name) && !asked.includes(name));
+  const names = (able.length > 0 ? able : wanted.slice(0, 1)).join(" or ");
+  const message = `${why}; promoting another server could lose acknowledged writes until ${names} can be asked`;
+  return awaitServers(o, leadership.followers, `${message}${insteadOf(o, alive)}`);
+}
+
+/** Whether it may still come back with what it had. */
+function canReturn(o: Observed, name: string): boolean {
+  const server = serverNamed(o, name);
+  if (name === o.status.primary && hasLostVolume(o)) return false;
+  return server?.claim !== undefined && !server.claim.lost && server.claim.epoch !== 0 && !isDamaged(server);
+}
+
+/**
+ * Where the primary cannot come back with its data, who has some of it on a volume is asked, also one that was scaled away
+ * and that nobody counts on any more: a person may want what it has.
+ */
+function lastCopies(o: Observed): readonly string[] {
+  if (o.status.primary !== undefined && canReturn(o, o.status.primary)) return [];
+  return o.servers
+    .filter(({ name, claim }) => (claim?.epoch ?? 0) > 0 && !claim?.deleting && canReturn(o, name))
+    .map(({ name }) => name);
 }
 
 /** Who has most of the data, for a person to decide. */
@@ -395,9 +417,13 @@ function insteadOf(o: Observed, alive: readonly Candidate[]): string {
   return best ? wayOut(o, best) : "";
 }
 
-/** Those who were scaled away start again, if their volumes are still there; those who run are not stopped. */
-function awaitServers(names: readonly string[], leadership: Leadership, message: string): Plan {
-  const awaited = [...new Set(names)].sort();
+/**
+ * Those who were scaled away start again, if their volumes are still there; those who run are not stopped. A damaged server
+ * that tries once more does not look damaged meanwhile, so whoever is awaited stays awaited until somebody leads.
+ */
+function awaitServers(o: Observed, names: readonly string[], message: string): Plan {
+  const leadership = o.status.leadership as Leadership;
+  const awaited = [...new Set([...(leadership.awaited ?? []), ...names, ...lastCopies(o)])].sort();
   return {
     status: { leadership: { ...leadership, awaited } },
     notReady: waitingFor(reasons.primaryLost, message, 500),

@@ -261,7 +261,7 @@ function marks(o: Observed, primary: Primary): Action[] {
   return o.servers.flatMap((server): Action[] => {
     const { claim, name } = server;
     const facts = factsOf(server);
-    if (!claim || claim.deleting || !facts || facts.rewriting) return [];
+    if (!claim || !facts || facts.rewriting) return [];
     const leads = server === primary.server;
     if (!leads && !isInSync(server, primary)) return [];
     const databases = Math.max(claim.databases ?? 0, primary.server.pod?.databases ?? 0);

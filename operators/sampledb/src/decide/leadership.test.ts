@@ -267,6 +267,68 @@ describe("the choice after a primary that has stopped", () => {
     const led = leadership(observedFixture({ replicas: 0, status: { leadership: status.leadership } }));
     expect(led.status?.leadership?.awaited).toBeUndefined();
   });
+
+  test("a replica that was scaled away and forgotten starts again when the primary's files are damaged", () => {
+    const obstacle = "CrashLoopBackOff: Bad file format reading the append only file";
+    const damaged = { answer: undefined, pod: podFixture(0, { stopped: true, obstacle }) };
+    const status = { leadership: leadershipFixture(0) };
+    const o = observedFixture({ replicas: 0, servers: [damaged, podless], status });
+    const plan = leadership(o);
+    expect(plan.notReady?.message).toContain("until db-1 can be asked");
+    expect(plan.status?.leadership?.awaited).toEqual(["db-1"]);
+    const claims = new Map(o.servers.map(({ ordinal, claim }) => [ordinal, claim as ClaimView]));
+    expect(serversToRun({ ...o, status: { ...o.status, ...plan.status } }, claims)).toBe(2);
+
+    const next = { ...o.status, ...plan.status };
+    const back = leadership(observedFixture({ replicas: 0, servers: [damaged, restarted(1)], status: next }));
+    expect(back.notReady?.message).toContain("until db-0 can be asked; to go on with db-1");
+    expect(back.notReady?.message).toContain("approve-loss to db-1@3");
+    // It tries once more, and stops again.
+    const trying = { answer: refused.answer, pod: podFixture(0, { stopped: true }) };
+    const again = leadership(observedFixture({ replicas: 0, servers: [trying, restarted(1)], status: next }));
+    expect(again.status?.leadership?.awaited).toEqual(["db-1"]);
+    const both = leadership(
+      observedFixture({
+        replicas: 0,
+        servers: [damaged, { ...damaged, pod: podFixture(1, { obstacle }) }],
+        status: next,
+      }),
+    );
+    expect(both.notReady?.reason).toBe(reasons.dataLost);
+  });
+
+  test("a replica that was scaled away and forgotten stays away while the primary may come back", () => {
+    const status = { leadership: leadershipFixture(0) };
+    const plan = leadership(observedFixture({ replicas: 0, servers: [stopped, podless], status }));
+    expect(plan.status?.leadership?.awaited).toEqual([]);
+    expect(plan.notReady?.message).toContain("until db-0 can be asked");
+  });
+
+  test("a claim that someone deleted keeps nobody from leading while its pod runs", () => {
+    const going = (ordinal: number, server: Partial<Server>): Partial<Server> => {
+      const { claim } = observedFixture().servers[ordinal] as Server;
+      return { ...server, claim: { ...(claim as ClaimView), deleting: true } };
+    };
+    const alone = observedFixture({ replicas: 0, servers: [going(0, restarted(0))] });
+    expect(leadership(alone).status?.promotion?.server).toBe("db-0");
+    const ended = { ...podFixture(0), deleting: true };
+    const leaving = observedFixture({ replicas: 0, servers: [going(0, { ...restarted(0), pod: ended })] });
+    expect(leadership(leaving).status?.promotion).toBeUndefined();
+    const equal = observedFixture({ servers: [stopped, going(1, orphan(1)), orphan(2)] });
+    expect(leadership(equal).status?.promotion?.server).toBe("db-2");
+    const ahead = observedFixture({ servers: [stopped, going(1, orphan(1, 2_000n)), orphan(2)] });
+    expect(leadership(ahead).status?.promotion?.server).toBe("db-1");
+
+    // What it says of its data stays true: the process may start again.
+    const [first] = observedFixture({ replicas: 0 }).servers;
+    const old = { claim: { ...(first?.claim as ClaimView), deleting: true, epoch: 2, primaryEpoch: 2 } };
+    const led = leadership(observedFixture({ replicas: 0, servers: [old] }));
+    expect(led.actions).toContainEqual(
+      expect.objectContaining({ do: "markClaim", epoch: 3, primaryEpoch: 3 }),
+    );
+    const empty = observedFixture({ replicas: 0, servers: [going(0, restarted(0, { empty: true }))] });
+    expect(decide(empty).actions).toMatchObject([{ do: "markClaim", server: "db-0", epoch: 0 }]);
+  });
 });
 
 describe("a primary that answers but is busy", () => {

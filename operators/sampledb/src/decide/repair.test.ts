@@ -52,6 +52,24 @@ test("a replica that fails for another reason keeps its volume", () => {
   expect(repair(damaged([1], "ImagePullBackOff"))).toEqual({});
 });
 
+test("what an upgrade was to go back to is given up when another server leads at the end of the way back", () => {
+  const since = new Date(0).toISOString();
+  const under = { from: "7.0", to: "8.0", id: "u", pointOfNoReturn: false, held: "db-1", since };
+  const upgrade = (phase: "Replicas" | "GoingBack", candidate?: { server: string; runId: string }) => {
+    const o = damaged([1], words);
+    return repair({
+      ...o,
+      status: { ...o.status, upgrade: { ...under, phase, ...(candidate && { candidate }) } },
+    });
+  };
+  expect(upgrade("GoingBack").actions).toMatchObject([
+    { do: "deleteClaim", server: "db-1" },
+    { do: "deletePod" },
+  ]);
+  expect(upgrade("Replicas")).toEqual({});
+  expect(upgrade("GoingBack", { server: "db-2", runId: "run-2" })).toEqual({});
+});
+
 test("nothing is given up while no primary leads", () => {
   expect(repair(damaged([0, 1], words))).toEqual({});
 });

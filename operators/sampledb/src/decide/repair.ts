@@ -25,8 +25,8 @@ export function repair(o: Observed): Plan {
   const found = o.servers.find(
     (server) =>
       server !== primary.server &&
-      // The way back from an upgrade leads over it.
-      (server.name !== upgrade?.held || upgrade.pointOfNoReturn) &&
+      // The way back from an upgrade leads over it, unless another server leads at its end.
+      (server.name !== upgrade?.held || upgrade.pointOfNoReturn || upgrade.phase === "GoingBack") &&
       server.ordinal < wantedServers(o) &&
       !factsOf(server) &&
       isDamaged(server),
@@ -55,7 +55,7 @@ export function wiped(o: Observed): Plan {
   const found = o.servers.filter((server) => {
     const facts = factsOf(server);
     const { claim } = server;
-    if (!facts || !isEmpty(facts) || !claim || claim.deleting) return false;
+    if (!facts || !isEmpty(facts) || !claim) return false;
     return claim.epoch === undefined ? isLost : claim.epoch > 0;
   });
   return {

@@ -139,6 +139,7 @@ async function handOver(pass: Pass, { from, to, runId, epoch }: Doing<"handOver"
   await pause(pass.ctx, settleMs);
   await moveWrites(pass, { from, to, runId });
   await next.lead();
+  // Not both at once: where the old one cannot be told, a mark would have everybody wait for a target that took no writes.
   await old.follow({ host: target, port: redisPort });
   await markClaim(pass, { do: "markClaim", server: to, epoch, primaryEpoch: epoch });
   await next.set(new Map([[guardSetting, "0"]]));
@@ -157,9 +158,9 @@ async function moveWrites(
   const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   const untilMs = ctx.clock.monotonic() + catchUpMs;
   const caughtUp = async (): Promise<void> => {
-    const last = await old.facts();
-    for (;;) {
-      const facts = await next.facts();
+    // Both are asked at once: clients wait, and the position of the old one does not change.
+    let [last, facts] = await Promise.all([old.facts(), next.facts()]);
+    for (; ; facts = await next.facts()) {
       if (facts.runId !== runId) throw new RedisError("Answered", `${to} was restarted since it was chosen`);
       if (facts.offset >= last.offset) return;
       if (ctx.clock.monotonic() > untilMs)

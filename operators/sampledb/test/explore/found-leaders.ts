@@ -12,4 +12,14 @@ export const foundLeaders: Readonly<Record<string, Plan>> = {
       { atMs: 400, do: "edit: backups are asked for", with: { count: 3, primary: false } },
     ],
   },
+  "the primary's files are damaged just after its replica was scaled away: nobody asked for the replica's volume":
+    {
+      beginning: "a replica, with a given certificate",
+      seed: 1800001250,
+      steps: [
+        { atMs: 400, do: "volume: full", forMs: 900, with: { which: 0.925 } },
+        { atMs: 400, do: "edit: replicas", with: { replicas: 0 } },
+        { atMs: 600, do: "volume: destroyed", with: { which: 0.4, how: "corrupt" } },
+      ],
+    },
 };
