@@ -9,6 +9,8 @@ export interface Reachable {
   readonly name: string;
   readonly connect: () => Promise<Connection>;
   readonly tls?: TlsTrust;
+  /** Not waited for when all others have told what they are: it is silent then. Default: false. */
+  readonly isSpare?: boolean;
 }
 
 /** Holds connections: dispose of it when the pass is over. */
@@ -28,27 +30,38 @@ export async function ask(servers: readonly Reachable[], options: AskOptions): P
   const byServer = new Map<string, Answer>();
   const clients = new Map<string, Redis>();
   const open: AsyncDisposable[] = [];
-  await Promise.all(
-    servers.map(async (server) => {
-      try {
-        const connection = await server.connect();
-        open.push(connection);
-        const { host, port } = connection;
-        const address = { host, port, ...(server.tls && { tls: server.tls }) };
-        const redis = await options.dial(address, options.credentials, options.signal);
-        open.push(redis);
-        const facts = await redis.facts();
-        clients.set(server.name, redis);
-        byServer.set(
-          server.name,
-          facts.loading ? { state: "loading", message: "it loads its data" } : { state: "facts", facts },
-        );
-      } catch (error) {
-        const isCrowded = server.tls !== undefined && servers.length === 1 && wasClosed(error);
-        byServer.set(server.name, isCrowded ? crowded : unanswered(error));
-      }
-    }),
-  );
+  let isOver = false;
+  const hold = (each: AsyncDisposable) => {
+    if (isOver) void each[Symbol.asyncDispose]();
+    else open.push(each);
+  };
+  const asked = servers.map(async (server) => {
+    try {
+      const connection = await server.connect();
+      hold(connection);
+      const { host, port } = connection;
+      const address = { host, port, ...(server.tls && { tls: server.tls }) };
+      const redis = await options.dial(address, options.credentials, options.signal);
+      hold(redis);
+      const facts = await redis.facts();
+      if (isOver) return;
+      clients.set(server.name, redis);
+      byServer.set(
+        server.name,
+        facts.loading ? { state: "loading", message: "it loads its data" } : { state: "facts", facts },
+      );
+    } catch (error) {
+      if (isOver) return;
+      const isCrowded = server.tls !== undefined && servers.length === 1 && wasClosed(error);
+      byServer.set(server.name, isCrowded ? crowded : unanswered(error));
+    }
+  });
+  await Promise.all(asked.filter((_, index) => !servers[index]?.isSpare));
+  const needed = servers.filter(({ isSpare }) => !isSpare);
+  const isEnough = needed.length > 0 && needed.every(({ name }) => byServer.get(name)?.state === "facts");
+  if (!isEnough) await Promise.all(asked);
+  isOver = true;
+  for (const { name } of servers) if (!byServer.has(name)) byServer.set(name, passedOver);
   options.signal.throwIfAborted();
   return {
     byServer,
@@ -58,6 +71,8 @@ export async function ask(servers: readonly Reachable[], options: AskOptions): P
     },
   };
 }
+
+const passedOver: Answer = { state: "silent", message: "it was silent, and others did not wait for it" };
 
 /**
  * A server with TLS that has too many clients says so by closing the connection. So may what stands in front of a process

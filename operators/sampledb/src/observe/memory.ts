@@ -12,6 +12,8 @@ const silentStates: ReadonlySet<Answer["state"]> = new Set(["silent", "denied", 
 export class DatabaseMemory {
   /** When each pod last answered, by UID; the first look counts as an answer. */
   readonly #answered = new Map<string, number>();
+  /** Pods that are silent, by UID, with how often they were passed over. */
+  readonly #silent = new Map<string, number>();
   /** Since when each pod has been busy, by UID. */
   readonly #busy = new Map<string, number>();
   readonly #departures = new Map<string, bigint>();
@@ -31,8 +33,18 @@ export class DatabaseMemory {
   /** What servers have been told, by run id: settings and users, as digests of what was applied and read back. */
   readonly told = new Map<string, { applied: string; readBack: string; atMs: number }>();
 
+  /** Whether it was silent when it was last asked. Every fifth time it is to be waited for all the same: it may be back. */
+  mayPassOver(podUid: string): boolean {
+    const times = this.#silent.get(podUid);
+    if (times === undefined) return false;
+    this.#silent.set(podUid, (times + 1) % 5);
+    return times < 4;
+  }
+
   silentMs(podUid: string, answer: Answer | undefined, nowMs: number): number {
     const isSilent = answer !== undefined && silentStates.has(answer.state);
+    if (!isSilent) this.#silent.delete(podUid);
+    else if (!this.#silent.has(podUid)) this.#silent.set(podUid, 0);
     if (!isSilent || !this.#answered.has(podUid)) this.#answered.set(podUid, nowMs);
     return nowMs - (this.#answered.get(podUid) ?? nowMs);
   }
@@ -85,7 +97,7 @@ export class DatabaseMemory {
   }
 
   forgetOthers(podUids: ReadonlySet<string>, runIds: ReadonlySet<string>): void {
-    for (const known of [this.#answered, this.#busy])
+    for (const known of [this.#answered, this.#busy, this.#silent])
       for (const uid of known.keys()) if (!podUids.has(uid)) known.delete(uid);
     for (const id of this.told.keys()) if (!runIds.has(id)) this.told.delete(id);
   }

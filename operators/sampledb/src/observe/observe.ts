@@ -53,7 +53,8 @@ export async function observe(
       const connect = async () =>
         await ctx.connect({ pod: { namespace: database.namespace, name } }, redisPort);
       const tls = trustOf(certificates, pod.tls);
-      return [{ name, connect, ...(tls && { tls }) }];
+      const isSpare = isNotNeeded(status, name, ctx.clock.now()) && memory.mayPassOver(pod.uid);
+      return [{ name, connect, isSpare, ...(tls && { tls }) }];
     }),
     {
       dial,
@@ -141,6 +142,16 @@ export async function observe(
     handOverTo: metadata.annotations?.[annotations.handOver],
   };
   return { observed, answers, [Symbol.asyncDispose]: async () => await answers[Symbol.asyncDispose]() };
+}
+
+/** How long a failover is under way at most, after its end was recorded. */
+const failoverMs = 5_000;
+
+/** Clients wait while somebody is made the primary: a server that was silent before is not waited for in every pass. */
+function isNotNeeded({ promotion, primary, lastFailover }: Status, name: string, nowMs: number): boolean {
+  const sinceMs = nowMs - Date.parse(lastFailover?.at ?? "");
+  const isUnderWay = promotion !== undefined || (sinceMs >= 0 && sinceMs < failoverMs);
+  return isUnderWay && name !== (promotion?.server ?? primary);
 }
 
 /**
