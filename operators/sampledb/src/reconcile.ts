@@ -17,7 +17,7 @@ import type { Observed } from "./observe/observed.ts";
 import { owns, reads, type SampleDBContext, writes } from "./resources/declaration.ts";
 import { databaseName, tlsSecretName } from "./resources/names.ts";
 import { bindingSecret } from "./resources/secrets.ts";
-import { act } from "./steps/act.ts";
+import { act, openWrites } from "./steps/act.ts";
 import { keepBackups } from "./steps/backups.ts";
 import { authorityFor, keepCertificates, reloadCertificates } from "./steps/certificates.ts";
 import { finalize } from "./steps/deletion.ts";
@@ -71,6 +71,7 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       for (const condition of conditionsOf(observed, plan)) ctx.setCondition(condition);
       for (const { type, reason, message } of plan.events ?? []) ctx.event(type, reason, message);
       const problems = await act({ db, ctx, gathered }, plan.actions ?? []);
+      await openWrites({ db, ctx, gathered }, plan);
       if (db.spec.paused) return outcomeOf(plan, problems);
       await reloadCertificates(certificates, ctx, { gathered, memory });
       await protectVolumes(db, ctx, memory);

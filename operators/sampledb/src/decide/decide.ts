@@ -40,11 +40,13 @@ function refusal({ specProblem }: Observed): Plan {
 export function together(plans: readonly Plan[]): Plan {
   const waits = plans.flatMap(({ notReady }) => (notReady ? [notReady] : []));
   const [first] = waits;
+  const opens = plans.find((plan) => plan.opens !== undefined)?.opens;
   const soonest = Math.min(...waits.map(({ recheckMs }) => recheckMs ?? Number.POSITIVE_INFINITY));
   return {
     actions: plans.flatMap(({ actions = [] }) => actions),
     status: Object.assign({}, ...plans.map(({ status = {} }) => status)),
     events: plans.flatMap(({ events = [] }) => events),
+    ...(opens !== undefined && { opens }),
     ...(first && { notReady: { ...first, ...(Number.isFinite(soonest) ? { recheckMs: soonest } : {}) } }),
   };
 }

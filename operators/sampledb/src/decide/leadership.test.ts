@@ -36,6 +36,15 @@ test("a database runs the version that its first primary has, whatever the spec 
   expect(leadership(o).status).not.toHaveProperty("imageVersion");
 });
 
+test("a promoted server takes writes when it is recorded that it leads, and not while an upgrade is verified", () => {
+  const promotion = { server: "db-0", runId: "run-0", podUid: "", claimUid: "", epoch: 4, why: "", loss: "" };
+  const plan = leadership(observedFixture({ status: { promotion } }));
+  expect(plan.status).toMatchObject({ primary: "db-0", epoch: 4, promotion: undefined });
+  expect(plan.opens).toBe("db-0");
+  const upgrade = { phase: "Verifying" } as Observed["status"]["upgrade"];
+  expect(leadership(observedFixture({ status: { promotion, upgrade } })).opens).toBeUndefined();
+});
+
 test("a database that is well gets no action and no notReady", () => {
   const plan = decide(observedFixture());
   expect(plan.actions).toEqual([]);

@@ -6,7 +6,7 @@ import { minorOf } from "../engine/version.ts";
 import { type ClaimView, factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
 import { choose, firstChoice, laterPrimary, outdatedChoice } from "./choose.ts";
-import { healthyPrimary, isUnattached, nextEpoch, serverNamed } from "./facts.ts";
+import { healthyPrimary, isClosedByUpgrade, isUnattached, nextEpoch, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { withLineage } from "./lineage.ts";
 import { type Plan, waitingFor } from "./plan.ts";
@@ -87,6 +87,7 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
         ? { lastFailover: { at: new Date(o.nowMs).toISOString(), from, to: name, why, lost: loss } }
         : {}),
     },
+    ...(!isClosedByUpgrade(o.status.upgrade) && { opens: name }),
     events: [
       { type: "Normal", reason: "PrimaryMade", message: `${name} is the primary (epoch ${epoch}): ${why}` },
     ],

@@ -96,11 +96,13 @@ export interface Told {
 
 /**
  * Actions run before `status` is stored. So what must be recorded before it is done is recorded by one pass and done by
- * the next.
+ * the next. Only `opens` comes after it in the same pass, since clients wait for it.
  */
 export interface Plan {
   readonly actions?: readonly Action[];
   readonly status?: Partial<Status>;
+  /** The server that takes writes from now on. */
+  readonly opens?: string;
   readonly events?: readonly Told[];
   readonly notReady?: NotReady;
 }

@@ -168,10 +168,11 @@ describe("the switch", () => {
   });
 
   test.each([
-    [0, "Finishing", true],
-    [closedGuard, "Verifying", false],
-  ] as const)("is recorded by what the new primary's guard says: %i", (guard, phase, pointOfNoReturn) => {
-    const facts = factsFixture(1, { role: "primary", version: "8.0.2", guard, upstream: undefined });
+    ["takes writes already", { guard: 0, persistenceFailed: true }, "Finishing", true],
+    ["is verified", { guard: closedGuard }, "Finishing", true],
+    ["cannot write to its volume", { guard: closedGuard, persistenceFailed: true }, "Verifying", false],
+  ] as const)("is recorded when the new primary %s", (_name, its, phase, pointOfNoReturn) => {
+    const facts = factsFixture(1, { role: "primary", version: "8.0.2", upstream: undefined, ...its });
     const servers = [undefined, { ...modern(1), answer: { state: "facts" as const, facts } }];
     const plan = leadership(
       observedFixture({
@@ -183,6 +184,7 @@ describe("the switch", () => {
       }),
     );
     expect(plan.status).toMatchObject({ primary: "db-1", epoch: 4, upgrade: { phase, pointOfNoReturn } });
+    expect(plan.opens).toBe(pointOfNoReturn ? "db-1" : undefined);
     // No other policy speaks of it in the same pass: what is held to go back to stays held.
     const whole = decide(
       observedFixture({
@@ -434,6 +436,7 @@ describe("verification", () => {
     const o = leads(10);
     const plan = decide(o);
     expect(plan.actions).not.toContainEqual({ do: "resume", server: "db-1" });
+    expect(plan.opens).toBe("db-1");
     expect(plan.status?.upgrade).toMatchObject({ phase: "Finishing", pointOfNoReturn: true });
     const next = decide({ ...o, status: { ...o.status, ...plan.status } });
     expect(next.actions).toContainEqual({ do: "resume", server: "db-1" });

@@ -3,6 +3,7 @@
  * until what it led to was verified; until then everything can go back. Pure.
  */
 import { reasons } from "../api/conditions.ts";
+import type { ServerFacts } from "../engine/info.ts";
 import { changeProblem, compareVersions, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { ownId } from "../resources/names.ts";
@@ -267,7 +268,9 @@ export function switchedOver(o: Observed): Plan | undefined {
   if (under?.phase !== "Switching" || !server?.pod || !server.claim || facts?.role !== "primary")
     return undefined;
   if (facts.runId !== under.candidate?.runId) return undefined;
-  const opened = facts.guard < closedGuard && o.migrationsDue === 0;
+  const isOpen = facts.guard < closedGuard;
+  const isVerified =
+    o.migrationsDue === 0 && (isOpen || problemOf(o, under, { server, facts }) === undefined);
   const { runId, replicationId } = facts;
   return {
     status: {
@@ -282,9 +285,14 @@ export function switchedOver(o: Observed): Plan | undefined {
         promise: promised(o),
         followers: [],
       },
-      upgrade: { ...under, phase: opened ? "Finishing" : "Verifying", pointOfNoReturn: opened, since: at(o) },
+      upgrade: {
+        ...under,
+        phase: isVerified ? "Finishing" : "Verifying",
+        pointOfNoReturn: isVerified,
+        since: at(o),
+      },
     },
-    events: opened ? [verified(under)] : [],
+    ...(isVerified && { opens: server.name, events: [verified(under)] }),
     notReady: waitingFor(reasons.upgrading, `${server.name} leads with Redis ${under.to}`, 0),
   };
 }
@@ -318,7 +326,8 @@ function verifying(o: Observed, under: Under): Plan {
   if (!primary)
     return isOverdue(o, under) ? goBack(o, under, "the new primary does not answer") : { notReady };
   const { facts } = primary;
-  if (!runs(primary.server, under.to)) return goBack(o, under, `the primary runs ${facts.version}`);
+  const problem = problemOf(o, under, primary);
+  if (problem !== undefined) return goBack(o, under, problem);
   if (o.migrationsDue > 0) {
     const migrations = o.jobs.find(({ key }) => key === `migrate-${under.id}`);
     if (facts.guard >= closedGuard)
@@ -333,19 +342,28 @@ function verifying(o: Observed, under: Under): Plan {
       };
     if (migrations.state === "failed") return goBack(o, under, `a migration failed: ${migrations.message}`);
     if (migrations.state === "running") return { notReady: { ...notReady, recheckMs: 1_000 } };
-  } else {
-    // The old primary is as it was when writes ended; keys may have expired since.
-    const before = keysOf(serverNamed(o, under.held));
-    if (before !== undefined && (facts.keys > before || (facts.keys === 0 && before > 0)))
-      return goBack(o, under, `there were ${before} keys, and the new version has ${facts.keys}`);
   }
-  if (facts.persistenceFailed) return goBack(o, under, "the new version cannot write to its volume");
   const words = "verified; from here on only a restore leads back to the old version";
-  // It is opened when this is recorded: what clients write is not gone back from.
   return {
     ...phase(o, under, "Finishing", words, {}, { pointOfNoReturn: true }),
+    // What clients write is not gone back from.
+    opens: primary.server.name,
     events: [verified(under)],
   };
+}
+
+/** Why the new version cannot go on as the primary, as a sentence. */
+function problemOf(
+  o: Observed,
+  under: Under,
+  { server, facts }: { readonly server: Server; readonly facts: ServerFacts },
+): string | undefined {
+  if (!runs(server, under.to)) return `the primary runs ${facts.version}`;
+  // The old primary is as it was when writes ended; keys may have expired since, and migrations may have made some.
+  const before = o.migrationsDue > 0 ? undefined : keysOf(serverNamed(o, under.held));
+  if (before !== undefined && (facts.keys > before || (facts.keys === 0 && before > 0)))
+    return `there were ${before} keys, and the new version has ${facts.keys}`;
+  return facts.persistenceFailed ? "the new version cannot write to its volume" : undefined;
 }
 
 /** The old primary is replaced by the rollout, as any outdated pod. */

@@ -4,7 +4,7 @@ import { isConflict, isNotFound } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import type { Action } from "../decide/plan.ts";
+import type { Action, Plan } from "../decide/plan.ts";
 import { closedGuard } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
@@ -43,6 +43,24 @@ export async function act(pass: Pass, actions: readonly Action[]): Promise<reado
     }
   }
   return problems;
+}
+
+/** Lets a new primary take writes when it is recorded that it leads. Whoever fails here leaves it to the next pass. */
+export async function openWrites(pass: Pass, { opens, status }: Plan): Promise<void> {
+  if (opens === undefined) return;
+  try {
+    await pass.ctx.step(`open-${opens}-${status?.epoch ?? pass.db.status?.epoch ?? 0}`, async () => {
+      await open(pass, opens);
+    });
+  } catch (error) {
+    if (!(error instanceof RedisError) && !isConflict(error)) throw error;
+    pass.ctx.log.warn("not opened", { server: opens, message: error.message });
+  }
+}
+
+async function open(pass: Pass, server: string): Promise<void> {
+  await redisOf(pass, server).set(new Map([[guardSetting, "0"]]));
+  await redisOf(pass, server).resume();
 }
 
 async function perform(pass: Pass, action: Action): Promise<void> {
@@ -89,8 +107,7 @@ async function perform(pass: Pass, action: Action): Promise<void> {
     case "switchOver":
       return await switchOver(pass, action);
     case "resume":
-      await redisOf(pass, action.server).set(new Map([[guardSetting, "0"]]));
-      return await redisOf(pass, action.server).resume();
+      return await open(pass, action.server);
   }
 }
 
