@@ -1,6 +1,9 @@
 /** What stands between a decision and something that cannot be taken back. */
 import { expect, test } from "vitest";
+import type { EtcdClusterObject } from "../api/cluster.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 import { deleteClaim, growClaim } from "./claims.ts";
+import { finalize } from "./deletion.ts";
 import { removeMember } from "./membership.ts";
 import { deletePods } from "./pods.ts";
 import { attempt, type DecisionTo, type StepContext } from "./step.ts";
@@ -124,4 +127,31 @@ test("a volume is deleted only as it was just seen", async () => {
   const decision = { do: "deleteClaim", member: "c-1", reason: "Healing", message: "" };
   await deleteClaim(step, decision as DecisionTo<"deleteClaim">);
   expect(calls).toEqual([`delete {"resourceVersion":"42"}`]);
+});
+
+test("the volumes of a deleted cluster are not deleted when the spec has changed since it asked for that", async () => {
+  const deleted = async (generation: number) => {
+    const calls: string[] = [];
+    const slot = { entries: () => new Map(), list: () => [], delete: async () => {} };
+    const claims = {
+      ...{ list: () => [{ metadata: { name: "c-1" } }], entries: () => new Map([["1", {}]]) },
+      delete: async (key: string) => void calls.push(`delete claim ${key}`),
+    };
+    const ctx = {
+      ...{ setCondition: () => {}, event: () => {} },
+      client: { kind: () => ({ find: async () => ({ metadata: { uid: "u", generation } }) }) },
+      own: { pods: slot, trials: slot, claims },
+    } as unknown as EtcdContext;
+    const metadata = { name: "c", namespace: "default", uid: "u", generation: 2 };
+    const cluster = { metadata, spec: { deletion: { volumes: "Remove" } } } as unknown as EtcdClusterObject;
+    const outcome = await finalize(cluster, ctx, () => Promise.reject(new Error("there is nothing to do")));
+    return [outcome, ...calls];
+  };
+  expect(await deleted(2)).toMatchObject([
+    { message: "c-1: the volumes are being deleted" },
+    "delete claim 1",
+  ]);
+  expect(await deleted(3)).toMatchObject([
+    { message: "the volumes are not deleted yet: the spec has changed meanwhile" },
+  ]);
 });
