@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
+import { enableAuthentication } from "./authentication.ts";
 import { deleteClaim, growClaim } from "./claims.ts";
 import { finalize } from "./deletion.ts";
 import { removeMember } from "./membership.ts";
@@ -52,7 +53,10 @@ function stepOf(given: Given) {
       },
     },
   };
-  const etcd = { remove: async (id: string) => void calls.push(`remove ${id}`) };
+  const etcd = {
+    remove: async (id: string) => void calls.push(`remove ${id}`),
+    enableAuthentication: async () => void calls.push("enable authentication"),
+  };
   const members = [
     { record: { name: "c-1" }, pod: { ready: observedReady }, claim: { deleting: observedDeleting } },
   ];
@@ -113,6 +117,16 @@ test("no pod is ended, no member removed and no volume grown by a spec that has 
   const same = stepOf({});
   expect(await growClaim(same.step, growth as DecisionTo<"growClaim">)).toBe("done");
   expect(same.calls).toEqual(["patch"]);
+});
+
+test("etcd asks for no passwords when the spec has changed since it asked for that", async () => {
+  const decision = { do: "enableAuthentication", via: "c-0", reason: "Securing", message: "" };
+  const enabled = async (given: Given) => {
+    const { step, calls } = stepOf(given);
+    return [await enableAuthentication(step, decision as DecisionTo<"enableAuthentication">), ...calls];
+  };
+  expect(await enabled({ changedAfter: 0 })).toEqual([changed]);
+  expect(await enabled({})).toEqual(["done", "enable authentication"]);
 });
 
 test("members that still run go on when hibernation is taken back while the first one is stopped", async () => {
