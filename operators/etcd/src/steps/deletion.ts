@@ -5,6 +5,7 @@ import type { EtcdClusterObject } from "../api/cluster.ts";
 import { conditions, reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
+import { changeOfSpec } from "./step.ts";
 
 const reason = reasons.deleting;
 
@@ -46,6 +47,10 @@ export async function finalize(
   const left = own.pods.list().map(({ metadata }) => metadata.name);
   if (left.length > 0) return waiting(reason, `${left.join(", ")}: the members are stopping`);
   if (cluster.spec.deletion.volumes === "Remove") {
+    // Nothing brings the data back: whoever asks for Keep by now still gets it.
+    const change = own.claims.list().some(isActive) ? await changeOfSpec({ cluster, ctx }) : undefined;
+    if (change !== undefined)
+      return waiting(reason, `the volumes are not deleted yet: ${change}`, { recheckMs: 500 });
     if (own.claims.list().some(isActive)) ctx.event("Normal", "VolumeDeleted", "the volumes are deleted");
     for (const key of own.claims.entries().keys()) await own.claims.delete(key);
     if (own.claims.list().length > 0)

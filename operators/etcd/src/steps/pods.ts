@@ -6,7 +6,7 @@ import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey, memberLabels } from "../resources/names.ts";
 import { ownersOf } from "../resources/owners.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
-import type { DecisionTo, StepContext, StepResult } from "./step.ts";
+import { changeOfSpec, type DecisionTo, type StepContext, type StepResult } from "./step.ts";
 
 export async function createPods(
   { cluster, ctx, event }: StepContext,
@@ -36,6 +36,9 @@ export async function deletePods(
     if (await runsByNow(step, member)) return { refused: `the pod ${member} runs by now` };
   }
   for (const member of members) {
+    // Before each one: whoever takes hibernation back keeps the members that still run.
+    const change = await changeOfSpec(step);
+    if (change !== undefined) return { refused: change };
     await ctx.own.pods.delete(
       memberKey(clusterName(cluster), member),
       now ? { gracePeriodSeconds: 0 } : undefined,

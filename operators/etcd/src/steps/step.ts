@@ -1,5 +1,5 @@
 /** What every step is given, and what the steps that call etcd have in common. */
-import type { EtcdClusterObject } from "../api/cluster.ts";
+import { EtcdCluster, type EtcdClusterObject } from "../api/cluster.ts";
 import type { Decision } from "../decide/decision.ts";
 import { EtcdError, type EtcdErrorCode, isEtcdError } from "../engine/errors.ts";
 import type { Etcd } from "../engine/etcd.ts";
@@ -43,6 +43,21 @@ export function etcdOf({ gathered }: StepContext, member: string): Etcd {
   const etcd = gathered.answers.etcd(member);
   if (etcd) return etcd;
   throw new EtcdError("Unreachable", `${member} did not answer in this pass`);
+}
+
+/**
+ * What has become of the spec that a pass decided by, as a sentence; undefined while it is the same. Members that do not
+ * answer hold up a pass for seconds, and a cache may be late: it is asked for past every cache before something that the
+ * next pass could not take back.
+ */
+export async function changeOfSpec({
+  cluster: { metadata },
+  ctx,
+}: Pick<Pass, "cluster" | "ctx">): Promise<string | undefined> {
+  const { namespace, name, uid, generation } = metadata;
+  const live = await ctx.client.kind(EtcdCluster).find({ namespace, name });
+  if (live?.metadata.uid !== uid) return "the cluster is gone";
+  return live.metadata.generation === generation ? undefined : "the spec has changed meanwhile";
 }
 
 export async function attempt(

@@ -382,4 +382,17 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "volume: full", forMs: 600, with: { which: 0.34 } },
     ],
   },
+  "hibernation is taken back while a pass waits for a member that does not answer": {
+    beginning: "three members with a small quota",
+    seed: 2000007494,
+    steps: [
+      {
+        atMs: 105000,
+        do: "line: a pod from everyone",
+        forMs: 48300,
+        with: { which: 0.78, how: "dropped" },
+      },
+      { atMs: 142900, do: "edit: hibernated", forMs: 600 },
+    ],
+  },
 };
