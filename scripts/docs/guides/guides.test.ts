@@ -1,8 +1,8 @@
 /** Every command, file and edit of every guide, done by a reader in the order of the page. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { root } from "../../run.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { compilePackages, root } from "../../run.ts";
 import { stepsOf } from "./blocks.ts";
 import { Reader } from "./reader.ts";
 
@@ -10,6 +10,9 @@ import { Reader } from "./reader.ts";
 const guides = globSync("docs/guides/*.md", { cwd: root })
   .filter((path) => readFileSync(join(root, path), "utf8").includes("(`scripts/docs/guides`)"))
   .sort();
+
+// A reader's project has the types of the packages as npm installs them, and a fresh clone has none.
+beforeAll(() => compilePackages(), 600_000);
 
 test("the guides of the developer's loop are among those that are run", () => {
   const names = guides.map((path) => basename(path, ".md"));
