@@ -81,13 +81,14 @@ const onlyHistories = "case '%f' in *.history) ;; *) exit 1 ;; esac; ";
 
 /** The commands as PostgreSQL runs them. Where the store is stands in a file: it may hold what PostgreSQL would replace. */
 export function archiveCommands(options: {
-  readonly node: string;
+  /** Node with its own arguments. */
+  readonly node: readonly string[];
   readonly keep: string;
   readonly place: string;
 }) {
   const module = join(import.meta.dirname, basename(import.meta.filename));
   const quoted = (...words: readonly string[]) => words.map((word) => `'${word}'`).join(" ");
-  const base = [options.node, module] as const;
+  const base = [...options.node, module];
   return {
     push: `${quoted(...base, "push", options.place, options.keep)} '%p' '%f'`,
     fetch: (systemId: string, what?: "histories") =>

@@ -21,7 +21,7 @@ export async function restorable(
   const path = join(keep, place);
   await mkdir(keep, { recursive: true });
   await writeChanged(path, JSON.stringify(location));
-  const commands = archiveCommands({ node: process.execPath, keep, place: path });
+  const commands = archiveCommands({ node: [process.execPath, ...process.execArgv], keep, place: path });
   return {
     commands,
     backup: (name) => ({
