@@ -1,4 +1,4 @@
-/** Changes of the primary that are cut short: whoever takes writes meanwhile keeps them. */
+/** Changes of the primary that are cut short: a server that takes writes meanwhile keeps them. */
 import { type ApplicationCall, type Plan, replay } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
 import { annotate, change, type RedisWorld, serving } from "./explore/database.ts";
@@ -34,7 +34,7 @@ function expectLost({ trace }: RedisWorld): void {
   expect(trace.some(({ text }) => text.startsWith("the answer to"))).toBe(true);
 }
 
-/** An application that is content with the acknowledgement of whoever takes its writes. */
+/** An application that is content with the acknowledgement of any server that takes its writes. */
 class PlainWriter {
   readonly taken = new Map<string, string>();
 

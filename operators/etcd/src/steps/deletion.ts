@@ -47,7 +47,7 @@ export async function finalize(
   const left = own.pods.list().map(({ metadata }) => metadata.name);
   if (left.length > 0) return waiting(reason, `${left.join(", ")}: the members are stopping`);
   if (cluster.spec.deletion.volumes === "Remove") {
-    // Nothing brings the data back: whoever asks for Keep by now still gets it.
+    // Nothing brings the data back: a person who asks for Keep by now still gets it.
     const change = own.claims.list().some(isActive) ? await changeOfSpec({ cluster, ctx }) : undefined;
     if (change !== undefined)
       return waiting(reason, `the volumes are not deleted yet: ${change}`, { recheckMs: 500 });

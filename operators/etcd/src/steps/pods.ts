@@ -36,7 +36,7 @@ export async function deletePods(
     if (await runsByNow(step, member)) return { refused: `the pod ${member} runs by now` };
   }
   for (const member of members) {
-    // Before each one: whoever takes hibernation back keeps the members that still run.
+    // Before each one: when a person takes hibernation back, the members that still run stay.
     const change = await changeOfSpec(step);
     if (change !== undefined) return { refused: change };
     await ctx.own.pods.delete(

@@ -419,7 +419,7 @@ function insteadOf(o: Observed, alive: readonly Candidate[]): string {
 
 /**
  * Those who were scaled away start again, if their volumes are still there; those who run are not stopped. A damaged server
- * that tries once more does not look damaged meanwhile, so whoever is awaited stays awaited until somebody leads.
+ * that tries once more does not look damaged meanwhile, so a server that is awaited stays awaited until somebody leads.
  */
 function awaitServers(o: Observed, names: readonly string[], message: string): Plan {
   const leadership = o.status.leadership as Leadership;

@@ -45,7 +45,7 @@ export async function act(pass: Pass, actions: readonly Action[]): Promise<reado
   return problems;
 }
 
-/** Lets a new primary take writes when it is recorded that it leads. Whoever fails here leaves it to the next pass. */
+/** Lets a new primary take writes when it is recorded that it leads. If that fails, the next pass does it. */
 export async function openWrites(pass: Pass, { opens, status }: Plan): Promise<void> {
   if (opens === undefined) return;
   try {
