@@ -32,7 +32,7 @@ export async function ask(servers: readonly Reachable[], options: AskOptions): P
   const open: AsyncDisposable[] = [];
   let isOver = false;
   const hold = (each: AsyncDisposable) => {
-    if (isOver) void each[Symbol.asyncDispose]();
+    if (isOver) void Promise.allSettled([each[Symbol.asyncDispose]()]);
     else open.push(each);
   };
   const asked = servers.map(async (server) => {
