@@ -25,8 +25,10 @@ export { backupName, type Manifest, manifestFields } from "./backup/manifest.ts"
 export {
   type BackupRemoval,
   backupRemovalSchema,
+  carryOutRemoval,
   decideRemoval,
   type RemovalDecision,
+  type RemovalSteps,
   type RemoverView,
 } from "./backup/removal.ts";
 export { expiredBackups, type RetainedBackup, type RetentionPolicy } from "./backup/retention.ts";

@@ -1,5 +1,5 @@
 /** Does what was decided about a backup, and removes one from its store. */
-import { decideRemoval, ownStatus } from "@keelson/kit";
+import { carryOutRemoval, decideRemoval, ownStatus } from "@keelson/kit";
 import { done, fail, type Outcome, waiting } from "keelson";
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { BackupDecision } from "../decide/backup.ts";
@@ -64,32 +64,12 @@ export async function removeBackup(
   if (workers.entries().size > 0) return waiting("Removing", "the pod that takes the backup is stopping");
   const pod = remover.get();
   const view = pod && { ...workerView(pod, "remove"), uid: pod.metadata.uid };
-  const status = ownStatus(backup);
-  const decision = decideRemoval(status.removal, view, { nowMs: ctx.clock.now() });
-  switch (decision.do) {
-    case "start":
-      await remover.apply(removerPod(backup, agentImage));
-      return waiting("Removing", "the pod that removes the data is starting");
-    case "wait": {
-      const { reason, message, recheckMs } = decision;
-      return waiting(reason, message, recheckMs === undefined ? {} : { recheckMs });
-    }
-    case "record":
-      ctx.setStatus({ ...status, removal: decision.removal });
-      ctx.event("Warning", "RemovalFailed", decision.message);
-      return waiting(decision.removal.reason, decision.message, { recheckMs: 1 });
-    case "clear":
-      await remover.delete();
-      return waiting("Removing", `pod ${pod?.metadata.name}, which failed, is deleted first`, {
-        recheckMs: 1_000,
-      });
-    case "removed": {
-      const { removal: _, ...rest } = status;
-      ctx.setStatus({ ...rest, phase: "Removed" });
-      ctx.event("Normal", "DataRemoved", "the data was removed from the store");
-      return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
-    }
-    case "refuse":
-      return fail(decision.reason, decision.message);
-  }
+  const { removal, ...status } = ownStatus(backup);
+  return await carryOutRemoval(decideRemoval(removal, view, { nowMs: ctx.clock.now() }), {
+    pod: pod?.metadata.name,
+    start: () => remover.apply(removerPod(backup, agentImage)),
+    deletePod: () => remover.delete(),
+    record: (change) => ctx.setStatus({ ...status, ...change }),
+    event: (type, reason, message) => ctx.event(type, reason, message),
+  });
 }

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type BackupRemoval, decideRemoval, type RemoverView } from "./removal.ts";
+import {
+  type BackupRemoval,
+  carryOutRemoval,
+  decideRemoval,
+  type RemovalDecision,
+  type RemoverView,
+} from "./removal.ts";
 
 const nowMs = Date.parse("2030-01-01T00:00:00Z");
 const pod: RemoverView = { uid: "1", state: "failed", reason: "StoreUnavailable", message: "no answer" };
@@ -62,4 +68,36 @@ describe("the removal of a backup's data", () => {
   test("waits no longer when the clock was set back", () => {
     expect(decideRemoval(removal, undefined, { nowMs: nowMs - 3_600_000 })).toEqual({ do: "start" });
   });
+});
+
+test("what was decided is done, recorded and told", async () => {
+  const removal: BackupRemoval = {
+    failures: 1,
+    pod: "1",
+    retryAfter: "",
+    reason: "Timeout",
+    message: "no answer",
+  };
+  const carriedOut = async (decision: RemovalDecision) => {
+    const calls: unknown[] = [];
+    const outcome = await carryOutRemoval(decision, {
+      pod: "remover",
+      start: async () => calls.push("start"),
+      deletePod: async () => calls.push("delete"),
+      record: (status) => void calls.push(status),
+      event: (type, reason) => void calls.push(`${type} ${reason}`),
+    });
+    return [outcome.outcome, ...calls];
+  };
+  expect(await carriedOut({ do: "start" })).toEqual(["waiting", "start"]);
+  expect(await carriedOut({ do: "clear" })).toEqual(["waiting", "delete"]);
+  expect(await carriedOut({ do: "wait", reason: "Removing", message: "" })).toEqual(["waiting"]);
+  const failed = ["waiting", { removal }, "Warning RemovalFailed"];
+  expect(await carriedOut({ do: "record", removal, message: "" })).toEqual(failed);
+  expect(await carriedOut({ do: "removed" })).toEqual([
+    "waiting",
+    { phase: "Removed" },
+    "Normal DataRemoved",
+  ]);
+  expect(await carriedOut({ do: "refuse", reason: "NotOurs", message: "" })).toEqual(["failed"]);
 });

@@ -1,4 +1,5 @@
-/** The removal of a backup's data from its store, one pod after another until one succeeds. Pure. */
+/** The removal of a backup's data from its store, one pod after another until one succeeds. */
+import { fail, type Outcome, waiting } from "@keelson/runtime";
 import { z } from "zod";
 import { isTerminalBackupCode } from "../errors.ts";
 
@@ -41,7 +42,7 @@ const firstPauseMs = 10_000;
 const longestPauseMs = 300_000;
 
 /**
- * What comes next. A store may be away for days: attempts go on, with a pause that doubles from 10 s to 5 min. The pod that
+ * What comes next. Pure. A store may be away for days: attempts go on, with a pause that doubles from 10 s to 5 min. The pod that
  * failed stays during the pause, so that its log can be read.
  */
 export function decideRemoval(
@@ -65,6 +66,45 @@ export function decideRemoval(
     };
   }
   return { do: pod ? "clear" : "start" };
+}
+
+/** What a removal does to the objects of an operator. */
+export interface RemovalSteps {
+  /** The pod, once there is one. */
+  readonly pod: string | undefined;
+  start(): Promise<unknown>;
+  deletePod(): Promise<unknown>;
+  /** The status from now on: what is known of failures, or that the data is gone. */
+  record(status: { readonly removal: BackupRemoval } | { readonly phase: "Removed" }): void;
+  event(type: "Normal" | "Warning", reason: string, message: string): void;
+}
+
+/** Does what was decided, and says what is waited for. */
+export async function carryOutRemoval(decision: RemovalDecision, steps: RemovalSteps): Promise<Outcome> {
+  switch (decision.do) {
+    case "start":
+      await steps.start();
+      return waiting("Removing", "the pod that removes the data is starting");
+    case "wait": {
+      const { reason, message, recheckMs } = decision;
+      return waiting(reason, message, recheckMs === undefined ? {} : { recheckMs });
+    }
+    case "record":
+      steps.record({ removal: decision.removal });
+      steps.event("Warning", "RemovalFailed", decision.message);
+      return waiting(decision.removal.reason, decision.message, { recheckMs: 1 });
+    case "clear":
+      await steps.deletePod();
+      return waiting("Removing", `pod ${steps.pod}, which failed, is deleted first`, { recheckMs: 1_000 });
+    case "removed": {
+      const message = "the data was removed from the store";
+      steps.record({ phase: "Removed" });
+      steps.event("Normal", "DataRemoved", message);
+      return waiting("Recorded", message, { recheckMs: 1 });
+    }
+    case "refuse":
+      return fail(decision.reason, decision.message);
+  }
 }
 
 function afterFailedRemoval(
