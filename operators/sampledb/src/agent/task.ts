@@ -22,6 +22,8 @@ export const volumeState = {
   directory: ".keelson",
   /** Names the data that a restore has set aside, until it has put another in its place. */
   unfinished: "unfinished-restore",
+  /** Tells this volume from any other. Who wipes it takes it away too. */
+  identity: "identity",
 } as const;
 
 /** How the agent reaches Redis. Passwords are files that the kubelet mounts. */

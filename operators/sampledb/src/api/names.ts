@@ -15,6 +15,8 @@ export const annotations = {
   databases: "sampledb.keelson.dev/databases",
   /** On a claim: the version of Redis that wrote its data last; an older one may not read it. */
   version: "sampledb.keelson.dev/version",
+  /** On a claim: the identity of the volume that all of this speaks of, which a server finds there when it starts. */
+  volume: "sampledb.keelson.dev/volume",
   /** On a claim: the UID of the SampleDB whose data it holds. */
   database: "sampledb.keelson.dev/database-uid",
   /** On a PersistentVolume: its reclaim policy before the operator set it to Retain. */

@@ -10,6 +10,7 @@ import {
   conditionOf,
   followsPrimary,
   isEmpty,
+  isReplaced,
   isUnattached,
   nextEpoch,
   serverNamed,
@@ -53,14 +54,15 @@ export function choose(o: Observed, why: string): Plan {
   if (itself) return promote(o, itself, `${why}, and its own process has all data`, "nothing");
   if (best && enough(o, alive, leadership)) return promote(o, best, why, boundOf(o));
   const restarted = all.find(
-    ({ name, claim, facts }) =>
-      name === o.status.primary &&
-      claim.uid === leadership.claimUid &&
-      claim.epoch === o.status.epoch &&
+    (server) =>
+      server.name === o.status.primary &&
+      server.claim.uid === leadership.claimUid &&
+      server.claim.epoch === o.status.epoch &&
       // One that was told to follow another has that one's data, however much of it.
-      (facts.role === "primary" || isUnattached(facts)) &&
-      !isEmpty(facts) &&
-      !isHollow(facts, all),
+      (server.facts.role === "primary" || isUnattached(server.facts)) &&
+      !isEmpty(server) &&
+      !isReplaced(server) &&
+      !isHollow(server.facts, all),
   );
   if (restarted) {
     const loss = "nothing that its append-only file holds (see appendfsync)";
@@ -69,7 +71,7 @@ export function choose(o: Observed, why: string): Plan {
   const complete = restartedFollower(o, all, leadership);
   if (complete)
     return promote(o, complete, `${why}, and every replica has all that WAIT acknowledged`, boundOf(o));
-  const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
+  const approved = all.find((server) => server.name === o.approvedLoss && !isEmpty(server));
   if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
   return allLost(o, all) ?? awaitOthers(o, leadership, alive, why);
 }
@@ -82,7 +84,7 @@ function allLost(o: Observed, all: readonly Candidate[]): Plan | undefined {
   );
   const words = able.map((server) => {
     if (isDamaged(server)) return `${server.name}: ${server.pod?.obstacle}`;
-    const empty = all.some(({ name, facts }) => name === server.name && isEmpty(facts));
+    const empty = all.some(({ name }) => name === server.name) && isEmpty(server);
     return empty || server.claim?.lost || server.claim?.epoch === 0
       ? `${server.name}: its volume is empty`
       : undefined;
@@ -147,11 +149,12 @@ export function firstChoice(o: Observed): Plan {
     (server) =>
       epoch > 0 &&
       server.claim.primaryEpoch === epoch &&
-      !isEmpty(server.facts) &&
+      !isEmpty(server) &&
+      !isReplaced(server) &&
       (!isHollow(server.facts, all) || wasFilledWithNothing(o, server)),
   );
   if (primary) return promote(o, primary, "its volume has the newest data", "nothing");
-  const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
+  const approved = all.find((server) => server.name === o.approvedLoss && !isEmpty(server));
   if (approved) return promote(o, approved, "a person approved the loss", "approved by a person");
   return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
 }
@@ -177,7 +180,7 @@ function withoutPrimary(o: Observed, all: readonly Candidate[], marked: readonly
     return `${text}; the one of its primary is awaited, which may be that of ${words}`;
   }
   const [best] = all
-    .filter(({ facts }) => !isEmpty(facts) && !isHollow(facts, all))
+    .filter((server) => !isEmpty(server) && !isHollow(server.facts, all))
     .sort((a, b) => (b.claim.epoch ?? 0) - (a.claim.epoch ?? 0) || a.ordinal - b.ordinal);
   return `${text}, and that of its primary is not among them${best ? wayOut(o, best) : ""}`;
 }
@@ -221,7 +224,7 @@ function outdatedStatus(o: Observed, all: readonly Candidate[], why: string): Pl
     return !facts || !(isAbandoned(o, facts) || wentOn(o, facts, leadership));
   });
   if (shown.length === 0) return undefined;
-  const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
+  const approved = all.find((server) => server.name === o.approvedLoss && !isEmpty(server));
   if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
   const absent = o.servers.filter(
     (server) => !all.some(({ name }) => name === server.name) && !isDamaged(server) && !server.claim?.lost,
@@ -315,8 +318,11 @@ function restartedFollower(
   const primaryGone = hasLostVolume(o);
   return primaryGone
     ? all.find(
-        ({ name, claim, facts }) =>
-          followers.includes(name) && claim.epoch === o.status.epoch && !isEmpty(facts),
+        (server) =>
+          followers.includes(server.name) &&
+          server.claim.epoch === o.status.epoch &&
+          !isEmpty(server) &&
+          !isReplaced(server),
       )
     : undefined;
 }
@@ -324,9 +330,8 @@ function restartedFollower(
 /** The volume of the last primary is not there any more, or is empty: waiting for it makes no sense. */
 function hasLostVolume(o: Observed): boolean {
   const server = serverNamed(o, o.status.primary);
-  const facts = server && factsOf(server);
   if (!server?.claim || server.claim.lost) return true;
-  return server.claim.uid !== o.status.leadership?.claimUid || (facts !== undefined && isEmpty(facts));
+  return server.claim.uid !== o.status.leadership?.claimUid || isEmpty(server);
 }
 
 function promote(o: Observed, server: Candidate, why: string, loss: string): Plan {
@@ -412,7 +417,7 @@ function lastCopies(o: Observed): readonly string[] {
 /** Who has most of the data, for a person to decide. */
 function insteadOf(o: Observed, alive: readonly Candidate[]): string {
   const all = candidates(o);
-  const filled = all.filter(({ facts }) => !isEmpty(facts) && !isHollow(facts, all));
+  const filled = all.filter((server) => !isEmpty(server) && !isHollow(server.facts, all));
   const best = mostAdvanced(alive) ?? filled[0];
   return best ? wayOut(o, best) : "";
 }

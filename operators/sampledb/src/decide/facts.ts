@@ -27,9 +27,24 @@ export function isUnattached(facts: ServerFacts): boolean {
   return facts.role === "replica" && facts.upstream?.host === nowhere.host;
 }
 
+/**
+ * It has started on another volume than the one that the marks on its claim speak of: that one was wiped. The first process
+ * after that finds nothing, and the next one finds the files of the first.
+ */
+export function isReplaced(server: Server): boolean {
+  const identity = factsOf(server)?.volume;
+  return Boolean(server.claim?.identity && identity && server.claim.identity !== identity);
+}
+
 /** It has started on an empty volume and nobody has given it data since. */
-export function isEmpty(facts: ServerFacts): boolean {
-  return isUnattached(facts) && facts.upstream?.port === nowhere.portWhenEmpty;
+export function isEmpty(server: Server): boolean {
+  const facts = factsOf(server);
+  if (!facts || !isUnattached(facts)) return false;
+  const { port } = facts.upstream ?? {};
+  return (
+    port === nowhere.portWhenEmpty ||
+    (port === nowhere.portWithData && facts.keys === 0 && isReplaced(server))
+  );
 }
 
 export function followsPrimary(facts: ServerFacts, primary: Server): boolean {
@@ -56,7 +71,7 @@ export function seenByPrimary(server: Server, primary: ServerFacts): ConnectedRe
 
 /** What is written on a claim about its data; what is not named here is left as it is. */
 export type ClaimMarks = Partial<
-  Pick<ClaimView, "epoch" | "primaryEpoch" | "databases" | "restored" | "version">
+  Pick<ClaimView, "epoch" | "primaryEpoch" | "identity" | "databases" | "restored" | "version">
 >;
 
 export function isMarked(claim: ClaimView, marks: ClaimMarks): boolean {

@@ -50,6 +50,7 @@ export function factsFixture(ordinal: number, changes: Partial<ServerFacts> = {}
     failingOver: false,
     keys: 10,
     guard: 0,
+    volume: `volume-${ordinal}`,
     rewriting: false,
     persistenceFailed: false,
     ...changes,
@@ -62,7 +63,10 @@ export function orphan(ordinal: number, offset = 1_000n): Partial<Server> {
 }
 
 /** A process that has just started: it follows nobody and has a history of its own. */
-export function restarted(ordinal: number, options: { readonly empty?: boolean } = {}): Partial<Server> {
+export function restarted(
+  ordinal: number,
+  options: { readonly empty?: boolean; readonly facts?: Partial<ServerFacts> } = {},
+): Partial<Server> {
   const port = options.empty ? nowhere.portWhenEmpty : nowhere.portWithData;
   const facts = factsFixture(ordinal, {
     runId: `new-${ordinal}`,
@@ -70,6 +74,7 @@ export function restarted(ordinal: number, options: { readonly empty?: boolean }
     upstream: { host: nowhere.host, port },
     linkUp: false,
     offset: 0n,
+    ...options.facts,
   });
   return { answer: { state: "facts", facts } };
 }
@@ -134,6 +139,7 @@ export function observedFixture(changes: Changes = {}): Observed {
         requested: "1Gi",
         epoch: 3,
         primaryEpoch: ordinal === 0 ? 3 : undefined,
+        identity: `volume-${ordinal}`,
         databases: 16,
         restored: undefined,
         version: "7.0",

@@ -266,7 +266,11 @@ function marks(o: Observed, primary: Primary): Action[] {
     if (!leads && !isInSync(server, primary)) return [];
     const databases = Math.max(claim.databases ?? 0, primary.server.pod?.databases ?? 0);
     const version = minorOf(facts.version);
-    const marks = { epoch, ...(leads && { primaryEpoch: epoch }), databases, version, ...origin };
+    const marks = {
+      ...{ epoch, ...(leads && { primaryEpoch: epoch }) },
+      ...(facts.volume !== undefined && { identity: facts.volume }),
+      ...{ databases, version, ...origin },
+    };
     return isMarked(claim, marks) ? [] : [{ do: "markClaim", server: name, ...marks }];
   });
 }

@@ -21,6 +21,9 @@ import {
 import { leadership } from "./leadership.ts";
 import { closedGuard } from "./upgrade.ts";
 
+/** The process before it found nothing, and left files. */
+const wipedTwice: Partial<ServerFacts> = { keys: 0, volume: "another" };
+
 const stopped: Partial<Server> = {
   pod: podFixture(0, { stopped: true }),
   answer: { state: "refused", message: "" },
@@ -108,6 +111,29 @@ describe("the choice after a primary that has stopped", () => {
     [
       "no replicas, and the primary is back with an empty volume",
       observedFixture({ replicas: 0, servers: [restarted(0, { empty: true })] }),
+      undefined,
+    ],
+    [
+      "no replicas, and the primary is back on a volume that was wiped, for the second time",
+      observedFixture({ replicas: 0, servers: [restarted(0, { facts: wipedTwice })] }),
+      undefined,
+    ],
+    [
+      "no replicas, no keys, and the primary is back with its volume",
+      observedFixture({ replicas: 0, servers: [restarted(0, { facts: { keys: 0 } })] }),
+      "db-0",
+    ],
+    [
+      "both restarted, the primary's volume was wiped, WAIT asked for every replica",
+      observedFixture({ replicas: 1, servers: [restarted(0, { facts: wipedTwice }), restarted(1)] }),
+      "db-1",
+    ],
+    [
+      "both restarted, and both volumes were wiped",
+      observedFixture({
+        replicas: 1,
+        servers: [restarted(0, { facts: wipedTwice }), restarted(1, { facts: wipedTwice })],
+      }),
       undefined,
     ],
     [

@@ -40,6 +40,7 @@ export type Action =
       readonly server: string;
       readonly epoch: number;
       readonly primaryEpoch?: number;
+      readonly identity?: string;
       readonly databases?: number;
       readonly restored?: string;
       readonly version?: string;

@@ -74,6 +74,16 @@ test("nothing is given up while no primary leads", () => {
   expect(repair(damaged([0, 1], words))).toEqual({});
 });
 
+test("a volume that was wiped is found empty by any process that starts on it", () => {
+  const second = (facts: object) => observedFixture({ replicas: 0, servers: [restarted(0, { facts })] });
+  expect(wiped(second({ keys: 0, volume: "another" })).actions).toEqual([
+    { do: "markClaim", server: "db-0", epoch: 0, primaryEpoch: 0 },
+  ]);
+  expect(wiped(second({ keys: 0 })).actions).toEqual([]);
+  // Nobody had given it an identity, as earlier releases did not.
+  expect(wiped(second({ keys: 0, volume: undefined })).actions).toEqual([]);
+});
+
 test("a volume that was found empty is not taken for one with data when its server starts again", () => {
   const found = observedFixture({ replicas: 0, servers: [restarted(0, { empty: true })] });
   expect(wiped(found).actions).toEqual([{ do: "markClaim", server: "db-0", epoch: 0, primaryEpoch: 0 }]);

@@ -53,9 +53,8 @@ export function repair(o: Observed): Plan {
 export function wiped(o: Observed): Plan {
   const isLost = o.status.leadership !== undefined && !healthyPrimary(o);
   const found = o.servers.filter((server) => {
-    const facts = factsOf(server);
     const { claim } = server;
-    if (!facts || !isEmpty(facts) || !claim) return false;
+    if (!isEmpty(server) || !claim) return false;
     return claim.epoch === undefined ? isLost : claim.epoch > 0;
   });
   return {

@@ -59,7 +59,7 @@ test("servers stop, the volume of the primary is filled, and its claim says that
     observedFixture({ ...stopped, status: under("Filling"), observed: { restore: wish, jobs } }),
   );
   expect(filled.actions).toEqual([
-    { do: "markClaim", server: "db-0", epoch: 4, primaryEpoch: 4, restored: "r1" },
+    { do: "markClaim", server: "db-0", epoch: 4, primaryEpoch: 4, identity: "", restored: "r1" },
   ]);
 });
 

@@ -213,7 +213,8 @@ function filling(o: Observed, under: Under): Plan {
   const before = Math.max(status.epoch ?? 0, epochBefore(under.id));
   const epoch = Math.max(before, ...others.map((each) => each.claim?.epoch ?? 0)) + 1;
   const claim = serverNamed(o, under.server)?.claim;
-  const marks = { epoch, primaryEpoch: epoch, restored: restoredMark([under.id, ...carriedOut(status)]) };
+  const restored = restoredMark([under.id, ...carriedOut(status)]);
+  const marks = { epoch, primaryEpoch: epoch, identity: "", restored };
   if (!claim || !isMarked(claim, marks)) {
     return {
       actions: [{ do: "markClaim", server: under.server, ...marks }],

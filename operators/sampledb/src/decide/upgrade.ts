@@ -468,9 +468,8 @@ export function nothingLeadsBack(o: Observed): boolean {
   const { upgrade: under } = o.status;
   if (under?.phase !== "GoingBack") return false;
   const held = serverNamed(o, under.held);
-  const facts = held && factsOf(held);
   if (!held?.claim || held.claim.lost || held.claim.epoch === 0 || isDamaged(held)) return true;
-  return facts !== undefined && isEmpty(facts);
+  return isEmpty(held);
 }
 
 /** Its pod is made again, with the old version. */

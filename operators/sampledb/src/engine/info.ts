@@ -31,6 +31,8 @@ export interface ServerFacts {
   readonly keys: number;
   /** With fewer replicas than this it takes no writes. */
   readonly guard: number;
+  /** The identity of the volume that it has started on; undefined when nobody had given it one. */
+  readonly volume: string | undefined;
   /**
    * It writes its append-only file from its memory, or is about to. After a full copy from a primary its volume holds
    * what it had before until this ends: a process that is killed meanwhile starts again with that.
@@ -52,7 +54,7 @@ export function parseInfo(text: string): ReadonlyMap<string, string> {
   return fields;
 }
 
-export function factsFrom(text: string, guard: number): ServerFacts {
+export function factsFrom(text: string, settings: Pick<ServerFacts, "guard" | "volume">): ServerFacts {
   const info = parseInfo(text);
   const isReplica = info.get("role") === "slave";
   const host = info.get("master_host");
@@ -76,7 +78,7 @@ export function factsFrom(text: string, guard: number): ServerFacts {
     replicas: connectedReplicas(info),
     failingOver: (info.get("master_failover_state") ?? "no-failover") !== "no-failover",
     keys: keyCount(info),
-    guard,
+    ...settings,
     rewriting: info.get("aof_rewrite_in_progress") === "1" || info.get("aof_rewrite_scheduled") === "1",
     persistenceFailed: info.get("aof_last_write_status") === "err",
   };

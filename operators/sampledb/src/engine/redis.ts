@@ -8,9 +8,18 @@ export const redisPort = 6379;
 
 /**
  * Where a server without a primary is told to look for one: nobody listens there. The port says what the volume was
- * when the process started, because an empty one must never become the primary of a database with data.
+ * when the process started, because an empty one must never become the primary of a database with data; or that it has
+ * followed somebody since.
  */
-export const nowhere = { host: "127.0.0.1", portWithData: 1, portWhenEmpty: 2 } as const;
+export const nowhere = { host: "127.0.0.1", portWithData: 1, portWhenEmpty: 2, portDetached: 3 } as const;
+
+/**
+ * Carries the identity of the volume: a server says in it on which one it has started. Nothing changes it while a server
+ * runs, and Redis uses it only when it logs to syslog.
+ */
+export const identitySetting = "syslog-ident";
+/** Before the identity. Without it, whoever started the server did not know of identities. */
+export const identityPrefix = "keelson-";
 
 /** With fewer replicas than this the primary takes no writes. */
 export const guardSetting = "min-replicas-to-write";
@@ -48,6 +57,10 @@ export type Dial = (address: RedisAddress, credentials: Credentials, signal: Abo
 export const dialRedis: Dial = async (address, credentials, signal) =>
   new RedisServer(await RedisConnection.open(address, { credentials, signal, timeoutMs: patienceMs }));
 
+function volumeIn(identity = ""): string | undefined {
+  return identity.startsWith(identityPrefix) ? identity.slice(identityPrefix.length) : undefined;
+}
+
 export class RedisServer implements Redis {
   readonly #connection: RedisConnection;
 
@@ -60,9 +73,14 @@ export class RedisServer implements Redis {
   }
 
   async facts(): Promise<ServerFacts> {
-    const [info, guard] = await this.#connection.batch([["INFO"], ["CONFIG", "GET", guardSetting]]);
-    for (const reply of [info, guard]) if (reply instanceof RedisError) throw reply;
-    return factsFrom(String(info), Number((guard as readonly string[])[1] ?? 0));
+    const names = [guardSetting, identitySetting];
+    const replies = await this.#connection.batch([["INFO"], ...names.map((name) => ["CONFIG", "GET", name])]);
+    for (const reply of replies) if (reply instanceof RedisError) throw reply;
+    const [info, guard, identity] = replies;
+    return factsFrom(String(info), {
+      guard: Number((guard as readonly string[])[1] ?? 0),
+      volume: volumeIn((identity as readonly string[])[1]),
+    });
   }
 
   async lead(): Promise<void> {

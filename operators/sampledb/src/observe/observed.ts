@@ -51,6 +51,8 @@ export interface ClaimView {
   /** The newest epoch whose data it holds; 0 when it was found empty. */
   readonly epoch: number | undefined;
   readonly primaryEpoch: number | undefined;
+  /** The identity of the volume that its marks speak of; empty after a restore, which does not know it. */
+  readonly identity: string | undefined;
   /** In how many databases its data may be. */
   readonly databases: number | undefined;
   /** The restore that its data came from, and those before it. */

@@ -70,6 +70,7 @@ export function claimView({ metadata, spec, status }: ObjectOf<typeof Persistent
     requested: String(spec?.resources?.requests?.["storage"] ?? "0"),
     epoch: number(notes[annotations.epoch]) ?? epochWithoutNote(notes),
     primaryEpoch: number(notes[annotations.primaryEpoch]),
+    identity: notes[annotations.volume],
     databases: number(notes[annotations.databases]),
     restored: notes[annotations.restored],
     version: notes[annotations.version],

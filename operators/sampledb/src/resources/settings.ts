@@ -1,6 +1,6 @@
 /** Settings of Redis: those that the operator owns, those that it suggests, and those that a user gives. Pure. */
 import type { Spec } from "../api/sampledb.ts";
-import { redisPort } from "../engine/redis.ts";
+import { identitySetting, redisPort } from "../engine/redis.ts";
 
 export const paths = {
   data: "/data",
@@ -92,19 +92,13 @@ const forbidden: ReadonlySet<string> = new Set([
   // A replica that evicts keys by itself is no copy, and a link that is silent looks dead.
   ...["replica-ignore-maxmemory", "slave-ignore-maxmemory", "repl-ping-slave-period"],
   ...["min-slaves-to-write", "min-slaves-max-lag", "slave-read-only", "slave-serve-stale-data", "supervised"],
+  identitySetting,
 ]);
 
 /** Redis reads these only when it starts. */
 const fixedAtStart: ReadonlySet<string> = new Set([
   ...["databases", "io-threads", "io-threads-do-reads", "tcp-backlog", "disable-thp", "rdbchecksum"],
-  ...[
-    "always-show-logo",
-    "set-proc-title",
-    "syslog-enabled",
-    "syslog-ident",
-    "syslog-facility",
-    "bind-source-addr",
-  ],
+  ...["always-show-logo", "set-proc-title", "syslog-enabled", "syslog-facility", "bind-source-addr"],
 ]);
 
 /** How many databases a server has with these settings: 16 as Redis comes. */

@@ -44,10 +44,21 @@ const manifest = async (folder: string) =>
   await readFile(inHome(`${paths.data}/${folder}/appendonly.aof.manifest`), "utf8");
 
 test("a server says by its port whether it starts on nothing", async () => {
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2 /);
   await write("data");
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1 /);
   expect(await readFile(inHome(`${paths.run}/auth.conf`), "utf8")).toBe('masterauth "secret"\n');
+});
+
+test("a server says on which volume it starts, and another one after the volume was wiped", async () => {
+  const identity = async () => /--syslog-ident keelson-([0-9a-f-]{36})$/.exec(await start("7.0"))?.[1];
+  const first = await identity();
+  expect(first).toBeDefined();
+  await write("data");
+  expect(await identity()).toBe(first);
+  await rm(inHome(paths.data), { recursive: true });
+  await mkdir(inHome(paths.data));
+  expect(await identity()).not.toBe(first);
 });
 
 test("data of a newer version is set aside, and data of the version that starts is not", async () => {
@@ -61,7 +72,7 @@ test("data of a newer version is set aside, and data of the version that starts 
   await start("8.0");
   await write("new");
   await writeFile(plan, planText({ aside: "new-two" }));
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2 /);
   expect(await manifest(".keelson/new-two")).toBe("new");
   expect(existsSync(inHome(`${paths.data}/appendonlydir`))).toBe(false);
   await write("copied");
@@ -72,7 +83,7 @@ test("data of a newer version is set aside, and data of the version that starts 
   await start("8.0");
   await write("new again");
   await writeFile(plan, planText({ aside: "new-two" }));
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2 /);
   expect(await manifest(".keelson/new-two")).toBe("new again");
 });
 
@@ -86,20 +97,20 @@ async function cutShort(): Promise<void> {
 
 test("data that a restore set aside is put back when nothing took its place", async () => {
   await cutShort();
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1 /);
   expect(await manifest("appendonlydir")).toBe("before");
   await rm(inHome(`${paths.data}/appendonlydir`), { recursive: true });
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2 /);
 });
 
 test("data that a restore set aside stays there when another is in its place, also later", async () => {
   await cutShort();
   await write("restored");
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1 /);
   expect(await manifest("appendonlydir")).toBe("restored");
   expect(await manifest(".keelson/aside-one")).toBe("before");
   await rm(inHome(`${paths.data}/appendonlydir`), { recursive: true });
-  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2 /);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /** What the container of a server runs: it prepares the volume as the operator asked, and becomes redis-server. */
 import { volumeState } from "../agent/task.ts";
-import { nowhere } from "../engine/redis.ts";
+import { identityPrefix, identitySetting, nowhere } from "../engine/redis.ts";
 import { paths, systemUsers } from "./settings.ts";
 
 /** Before a server starts it puts its data aside, if another version wrote it, which may be a newer one. */
@@ -38,6 +38,13 @@ if [ -s $unfinished ]; then
   fi
   rm $unfinished
 fi
+identity=$state/${volumeState.identity}
+if [ ! -s $identity ]; then
+  cat /proc/sys/kernel/random/uuid > $identity.new
+  mv $identity.new $identity
+  sync
+fi
+read -r identity < $identity
 version="$(redis-server --version)"
 version="\${version#*v=}"
 version="\${version%% *}"
@@ -58,7 +65,8 @@ port=${nowhere.portWithData}
 [ -s $aof/appendonly.aof.manifest ] || port=${nowhere.portWhenEmpty}
 umask 077
 printf 'masterauth "%s"\\n' "$(cat ${paths.internal}/${systemUsers.replica})" > ${paths.run}/auth.conf
-exec redis-server ${paths.config}/redis.conf --replicaof ${nowhere.host} $port
+exec redis-server ${paths.config}/redis.conf --replicaof ${nowhere.host} $port \\
+  --${identitySetting} ${identityPrefix}$identity
 `;
 
 const healthCli = `redis-cli --user ${systemUsers.health} --pass - --no-auth-warning`;

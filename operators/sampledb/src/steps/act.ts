@@ -9,6 +9,7 @@ import { closedGuard } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
 import type { Gathered } from "../observe/observe.ts";
+import { factsOf } from "../observe/observed.ts";
 import { restoreKey } from "../observe/restores.ts";
 import { initJob, operatorImage } from "../resources/agent-pod.ts";
 import { restoreJob } from "../resources/backup-pod.ts";
@@ -71,7 +72,7 @@ async function perform(pass: Pass, action: Action): Promise<void> {
       return await follow(pass, action);
     case "detach":
       for (const server of action.servers) {
-        await redisOf(pass, server).follow({ host: nowhere.host, port: nowhere.portWithData });
+        await redisOf(pass, server).follow({ host: nowhere.host, port: nowhere.portDetached });
       }
       return;
     case "handOver":
@@ -147,7 +148,9 @@ const settleMs = 250;
  * offsets tell it at once.
  */
 async function handOver(pass: Pass, { from, to, runId, epoch }: Doing<"handOver">): Promise<void> {
-  const target = pass.gathered.observed.servers.find(({ name }) => name === to)?.pod?.ip;
+  const server = pass.gathered.observed.servers.find(({ name }) => name === to);
+  const target = server?.pod?.ip;
+  const identity = server && factsOf(server)?.volume;
   const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   if (target === undefined) throw new RedisError("Unreachable", `${to} has no address`);
   await next.set(new Map([[guardSetting, String(closedGuard)]]));
@@ -158,7 +161,8 @@ async function handOver(pass: Pass, { from, to, runId, epoch }: Doing<"handOver"
   await next.lead();
   // Not both at once: where the old one cannot be told, a mark would have everybody wait for a target that took no writes.
   await old.follow({ host: target, port: redisPort });
-  await markClaim(pass, { do: "markClaim", server: to, epoch, primaryEpoch: epoch });
+  const marks = { epoch, primaryEpoch: epoch, ...(identity !== undefined && { identity }) };
+  await markClaim(pass, { do: "markClaim", server: to, ...marks });
   await next.set(new Map([[guardSetting, "0"]]));
   await old.dropClients();
   // A replica that is paused does not apply what its primary sends.
@@ -223,7 +227,7 @@ async function label({ db, ctx }: Pass, { server, role, read }: Doing<"label">):
 
 async function markClaim(
   { db, ctx }: Pass,
-  { server, epoch, primaryEpoch, databases, restored, version }: Doing<"markClaim">,
+  { server, epoch, primaryEpoch, identity, databases, restored, version }: Doing<"markClaim">,
 ): Promise<void> {
   const database = databaseName(db);
   const ordinal = ordinalOf(database, server) ?? -1;
@@ -234,6 +238,7 @@ async function markClaim(
       annotations: {
         [annotations.epoch]: String(epoch),
         ...(primaryEpoch === undefined ? {} : { [annotations.primaryEpoch]: String(primaryEpoch) }),
+        ...(identity === undefined ? {} : { [annotations.volume]: identity }),
         ...(databases === undefined ? {} : { [annotations.databases]: String(databases) }),
         ...(restored === undefined ? {} : { [annotations.restored]: restored }),
         ...(version === undefined ? {} : { [annotations.version]: version }),

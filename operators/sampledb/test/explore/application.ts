@@ -109,6 +109,7 @@ export class SimRedis implements Application {
     const version = versionOf(start);
     const isEmpty = prepareVolume(start, volume, version);
     const files = volume.data as Files;
+    files.identity ||= this.newId();
     if (compareVersions(files.version, version) > 0)
       return {
         exitCode: 1,

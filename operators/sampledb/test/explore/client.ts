@@ -170,6 +170,7 @@ function factsOf(server: SimServer): ServerFacts {
       lagSeconds: Math.floor((nowMs - atMs) / 1_000),
     })),
     failingOver: false,
+    volume: server.files.identity,
     keys: server.files.keys.size,
     rewriting: server.isRewriting,
     persistenceFailed: server.volume.full === true,

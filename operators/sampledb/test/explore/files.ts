@@ -14,6 +14,8 @@ export interface Files {
   readonly keys: Map<string, string>;
   lineage: string;
   version: string;
+  /** Given to the volume by the first start; empty before it. */
+  identity: string;
   /** The version that started last, as the start script notes it. */
   started: string;
   /** The restores that were carried out, by id. */
@@ -42,7 +44,7 @@ export function contentOf({ keys, lineage, version }: Files): Content {
 
 export function newFiles(version: string): Files {
   return {
-    ...{ keys: new Map(), lineage: "", version, started: "" },
+    ...{ keys: new Map(), lineage: "", version, identity: "", started: "" },
     ...{ plans: new Set(), before: undefined, asides: new Map(), unfinished: undefined },
   };
 }

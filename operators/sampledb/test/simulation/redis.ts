@@ -9,6 +9,7 @@ import { type Dial, nowhere, type Redis, redisPort } from "../../src/engine/redi
 interface Volume {
   data: Map<string, string>;
   used: boolean;
+  readonly identity: string;
 }
 
 interface Process {
@@ -112,7 +113,11 @@ export class SimulatedRedis {
     const claim = await client
       .kind(PersistentVolumeClaim)
       .get({ namespace: "default", name: `data-${name}` });
-    const volume = this.#volumes.get(claim.metadata.uid) ?? { data: new Map<string, string>(), used: false };
+    const volume = this.#volumes.get(claim.metadata.uid) ?? {
+      data: new Map<string, string>(),
+      used: false,
+      identity: claim.metadata.uid,
+    };
     this.#volumes.set(claim.metadata.uid, volume);
     const [, version = "7.0"] = /:([0-9.]+)$/.exec(pod.spec?.containers[0]?.image ?? "") ?? [];
     const process: Process = {
@@ -217,6 +222,7 @@ export class SimulatedRedis {
           lagSeconds: 0,
         })),
       failingOver: false,
+      volume: process.volume.identity,
       keys: process.volume.data.size,
       rewriting: false,
       persistenceFailed: false,
