@@ -41,8 +41,11 @@ export async function finalize(
   const message = "the members are stopped: the cluster is deleted";
   ctx.setCondition({ type: conditions.available, status: "False", reason, message });
   if (own.pods.list().some(isActive)) ctx.event("Normal", reason, "the members are stopped");
-  for (const slot of [own.trials, own.pods] as const) {
-    for (const key of slot.entries().keys()) await slot.delete(key);
+  for (const key of own.trials.entries().keys()) await own.trials.delete(key);
+  for (const key of own.pods.entries().keys()) {
+    // Asked for again before each one ends: someone may be deleting claims at this moment.
+    if (await isDoomed(cluster, ctx, key)) return waiting(reason, doomedWords(ctx, [key]), { recheckMs: 0 });
+    await own.pods.delete(key);
   }
   const left = own.pods.list().map(({ metadata }) => metadata.name);
   if (left.length > 0) return waiting(reason, `${left.join(", ")}: the members are stopping`);
@@ -86,20 +89,26 @@ function isActive({ metadata }: { readonly metadata: ObjectMeta }): boolean {
  * A claim that someone deleted goes with its pod. Where volumes are kept, the data would be lost with the members: such
  * members are replaced before everyone stops, as long as they run. Undefined when there are none.
  */
-async function replacement({ spec }: EtcdClusterObject, { own }: EtcdContext): Promise<Outcome | undefined> {
-  if (spec.deletion.volumes === "Remove") return undefined;
+async function replacement(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<Outcome | undefined> {
   const doomed: string[] = [];
-  for (const [key, pod] of own.pods.entries()) {
-    // Past every cache: nothing brings the data back.
-    const claim = isActive(pod) ? await own.claims.live(key) : undefined;
-    if (claim && !isActive(claim)) doomed.push(claim.metadata.name);
-  }
-  if (doomed.length === 0) return undefined;
-  const names = doomed.join(", ");
-  const message =
+  for (const key of ctx.own.pods.entries().keys()) if (await isDoomed(cluster, ctx, key)) doomed.push(key);
+  return doomed.length === 0 ? undefined : waiting(reason, doomedWords(ctx, doomed));
+}
+
+/** Past every cache: nothing brings the data back. */
+async function isDoomed({ spec }: EtcdClusterObject, { own }: EtcdContext, key: string): Promise<boolean> {
+  const pod = own.pods.get(key);
+  if (spec.deletion.volumes === "Remove" || !pod || !isActive(pod)) return false;
+  const claim = await own.claims.live(key);
+  return claim !== undefined && !isActive(claim);
+}
+
+function doomedWords({ own }: EtcdContext, keys: readonly string[]): string {
+  const names = keys.map((key) => own.claims.get(key)?.metadata.name ?? key).join(", ");
+  return (
     `${names}: the claim is being deleted and goes with its pod, so the member is replaced before all stop; ` +
-    "set spec.deletion.volumes to Remove to let the data go";
-  return waiting(reason, message);
+    "set spec.deletion.volumes to Remove to let the data go"
+  );
 }
 
 /** A status may be wiped: the claims know of data as well. */

@@ -1,6 +1,6 @@
 /** Faults that only etcd has. */
 import { anywhere, atFraction, type Disturbance, randomFraction } from "@keelson/testing";
-import { PersistentVolumeClaim } from "keelson/kinds";
+import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import type { SimEtcd } from "../simulation/etcd.ts";
 
 type Fault = Disturbance<SimEtcd>;
@@ -68,7 +68,10 @@ const noSpace: Fault = {
   },
 };
 
-/** They go when their pods do, and not before: as long as a member serves, another can copy its data. */
+/**
+ * They go when their pods do, and not before: as long as a member serves, another can copy its data. The claim of a pod that
+ * is stopping is left alone: nobody can keep what is on it any more.
+ */
 const claimsDeleted = anywhere({
   name: "volume: claims are deleted while their pods run",
   choose: (random) => ({ which: randomFraction(random), all: random.next() < 0.5 }),
@@ -82,6 +85,8 @@ const claimsDeleted = anywhere({
     for (const name of all || one === undefined ? names : [one]) {
       scene.note(`it is ${name}`);
       const ref = { namespace: scene.subject.ref.namespace, name };
+      const pod = await scene.client.kind(Pod).find(ref);
+      if (pod?.metadata.deletionTimestamp !== undefined) continue;
       if (await scene.client.kind(PersistentVolumeClaim).find(ref))
         await scene.client.kind(PersistentVolumeClaim).delete(ref);
     }

@@ -200,4 +200,21 @@ export const foundClaims: Readonly<Record<string, Plan>> = {
       { atMs: 122900, do: "edit: storage", with: { size: "1Gi" } },
     ],
   },
+  "all claims are deleted while the members of a deleted cluster are being stopped: one that runs keeps the data":
+    {
+      beginning: "two members",
+      seed: 2400000271,
+      steps: [
+        {
+          atMs: 0,
+          do: "edit: deleted and made again",
+          with: { propagation: "Foreground", finalBackup: false },
+        },
+        {
+          atMs: 0,
+          do: "volume: claims are deleted while their pods run",
+          with: { which: 0.738, all: true },
+        },
+      ],
+    },
 };
