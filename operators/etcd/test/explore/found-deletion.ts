@@ -269,4 +269,22 @@ export const foundDeletion: Readonly<Record<string, Plan>> = {
       { atMs: 7600, do: "edit: deleted", with: { propagation: "Background", finalBackup: true } },
     ],
   },
+  "a member lost its labels when it was orphaned: the person whom the status told to hand it over did not find it":
+    {
+      beginning: "three members on a node pool",
+      seed: 2_700_001_667,
+      steps: [
+        {
+          atMs: 0,
+          do: "by hand: a label is changed or removed",
+          with: { which: 0.205, label: 0.78, value: "other" },
+        },
+        { atMs: 0, do: "edit: deleted and made again", with: { propagation: "Orphan", finalBackup: false } },
+        {
+          atMs: 0,
+          do: "by hand: a label is removed from all pods",
+          with: { label: 0.443, resource: "pods" },
+        },
+      ],
+    },
 };

@@ -5,6 +5,7 @@ import { unlessGone } from "../../simulation/host.ts";
 import { type AnywhereDisturbance, anywhere } from "../disturbance.ts";
 import { atFraction, pick, randomFraction } from "../plan.ts";
 import type { Scene } from "../scene.ts";
+import type { World } from "../world.ts";
 
 /** Kinds that a hand may reach for. Claims are data: taking one away is a disturbance of its own. */
 const touched = [
@@ -47,19 +48,27 @@ async function patch(scene: Scene, owned: Owned, body: object): Promise<void> {
 
 /**
  * Hands an object over to the operator, as its status advises: someone wrote another owner on it. Only one that the
- * operator has made; it must not ask for what is not its own.
+ * operator has made, whatever became of its labels; it must not ask for what is not its own.
  */
-export async function handOver(scene: Scene): Promise<string | undefined> {
-  const { message = "" } = scene.condition("Ready") ?? {};
+export async function handOver(world: World): Promise<string | undefined> {
+  const { message = "" } = world.condition("Ready") ?? {};
   const advice = /cannot apply (\w+)\S* \S+\/(\S+): .* the annotation (\S+)=(\S+)/.exec(message);
   if (!advice) return undefined;
   const [, kind, name, annotation = "", owner = ""] = advice;
-  const found = ownedOf(scene, touched).find(
-    ({ object }) => object.kind === kind && object.metadata.name === name,
-  );
-  if (!found) return undefined;
-  await patch(scene, found, { metadata: { annotations: { [annotation]: owner } } });
+  const { namespace } = world.subject.ref;
+  const found = touched
+    .flatMap((resource) => world.stored.list(resource, namespace).map((object) => ({ resource, object })))
+    .find(({ object }) => object.kind === kind && object.metadata.name === name);
+  if (!found || !wasApplied(found.object)) return undefined;
+  await patch(world, found, { metadata: { annotations: { [annotation]: owner } } });
   return `annotates ${kind} ${name} with ${annotation}=${owner}`;
+}
+
+function wasApplied({ metadata }: ApiObject): boolean {
+  const managers = (metadata.managedFields ?? []) as readonly { manager?: string; operation?: string }[];
+  return managers.some(
+    ({ manager = "", operation }) => operation === "Apply" && manager.startsWith("keelson-"),
+  );
 }
 
 const chooseOne = (random: Random) => ({ which: randomFraction(random) });
