@@ -98,7 +98,16 @@ export function trustDigest(bundle: string): string {
   return hash("sha256", bundle.replaceAll(/\s+/g, "")).slice(0, 12);
 }
 
+/** Every pass asks about the same certificates, and to read one takes longer than much else in a pass. */
+const expiriesKept = 256;
+const expiries = new Map<string, number>();
+
 /** When a certificate ends, in milliseconds since the epoch. Throws when it is not a certificate. */
 export function expiryOf(certificate: string): number {
-  return Date.parse(new X509Certificate(certificate).validTo);
+  const known = expiries.get(certificate);
+  if (known !== undefined) return known;
+  const expiresMs = Date.parse(new X509Certificate(certificate).validTo);
+  if (expiries.size >= expiriesKept) expiries.clear();
+  expiries.set(certificate, expiresMs);
+  return expiresMs;
 }
