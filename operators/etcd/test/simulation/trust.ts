@@ -1,14 +1,21 @@
 /** Whether a certificate was issued by one of those that someone trusts: by signature, as TLS would decide. */
 import { X509Certificate } from "node:crypto";
 
-const known = new Map<string, boolean>();
+/** By bundle, then by leaf: so many bundles are remembered. */
+const bundlesKept = 256;
+const known = new Map<string, Map<string, boolean>>();
 
 export function isTrusted(leaf: string, bundle: string): boolean {
-  const key = `${leaf}|${bundle}`;
-  let trusted = known.get(key);
+  let leaves = known.get(bundle);
+  if (!leaves) {
+    if (known.size >= bundlesKept) known.clear();
+    leaves = new Map();
+    known.set(bundle, leaves);
+  }
+  let trusted = leaves.get(leaf);
   if (trusted === undefined) {
     trusted = leaf !== "" && decide(leaf, bundle);
-    known.set(key, trusted);
+    leaves.set(leaf, trusted);
   }
   return trusted;
 }
