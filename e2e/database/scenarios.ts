@@ -1,6 +1,7 @@
 /** What goes wrong, and what must come of it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../operator/eventually.ts";
+import { replaceRestarted } from "../operator/replace-restarted.ts";
 import type { Ledger } from "./ledger.ts";
 import { namespace, type World } from "./world.ts";
 
@@ -52,16 +53,15 @@ const primaryFault = (
   run: async ({ world, name }) => await options.breaks(world, await world.primary(name)),
 });
 
-/** A container that ends again within minutes waits for the kubelet's back-off: what restarted gets a new pod. */
-const replaceRestarted: Scenario["prepare"] = async ({ world, name }) => {
+/** The primary has not restarted: it was a replica before, and that had a new pod. */
+const withNewPods: Scenario["prepare"] = async ({ world, name }) => {
   const primary = await world.primary(name);
-  const hasRestarted = (instance: string) =>
-    (world.pod(instance)?.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0;
-  for (const instance of world.instances(name)) {
-    if (instance.name === primary || !hasRestarted(instance.name)) continue;
-    await world.deletePod(instance.name, { force: true });
-    await eventually(`${instance.name} has a new pod`, 60_000, async () => !hasRestarted(instance.name));
-  }
+  const replicas = world.instances(name).filter((instance) => instance.name !== primary);
+  await replaceRestarted(
+    world.client,
+    replicas.map((instance) => ref(instance.name)),
+    { force: true },
+  );
   await world.whenReady(name, 120_000);
 };
 const kill = async (world: World, primary: string) => {
@@ -107,7 +107,7 @@ const killed = primaryFault({
   fault: "primary's container killed",
   runs: 30,
   gapMs: 8_000,
-  prepare: replaceRestarted,
+  prepare: withNewPods,
   breaks: kill,
 });
 const deleted = primaryFault({

@@ -21,8 +21,8 @@ import { dump } from "../src/engine/dump.ts";
 import { readHeader } from "../src/engine/rdb.ts";
 import { dialRedis, guardSetting, nowhere, RedisServer } from "../src/engine/redis.ts";
 import { ask } from "../src/observe/ask.ts";
-import { liveSettings } from "../src/resources/settings.ts";
-import { livenessScript } from "../src/resources/start-script.ts";
+import { liveSettings, paths, redisConf, systemUsers } from "../src/resources/settings.ts";
+import { livenessScript, preStopScript } from "../src/resources/start-script.ts";
 import { aclLines, userOf } from "../src/resources/users.ts";
 
 const found = await locateProgram("redis-server").catch(() => undefined);
@@ -60,7 +60,7 @@ interface Started {
   connect(): Promise<RedisServer>;
 }
 
-async function start(directory: string): Promise<Started> {
+async function start(directory: string, options: readonly string[] = []): Promise<Started> {
   const port = await freePort();
   const child = spawn(
     program,
@@ -78,6 +78,7 @@ async function start(directory: string): Promise<Started> {
         "yes",
       ],
       ...["--repl-diskless-sync-delay", "0", "--replicaof", nowhere.host, String(nowhere.portWithData)],
+      ...options,
     ],
     { stdio: "ignore" },
   );
@@ -112,6 +113,27 @@ async function seen({ port }: Pick<Started, "port">) {
   return { answer: answers.byServer.get("db-0"), lives };
 }
 
+/** A replica that has a full copy of two keys, and takes its time to write each of them to its volume. */
+async function writesItsCopy(delayMs: number, options: readonly string[] = []): Promise<Started> {
+  const [first, second] = [await start(await folder()), await start(await folder(), options)];
+  await using primary = await first.connect();
+  await primary.lead();
+  await primary.call(["MSET", "a", "1", "b", "2"]);
+  await using replica = await second.connect();
+  await replica.set(new Map([["rdb-key-save-delay", String(delayMs * 1_000)]]));
+  await replica.follow({ host: "127.0.0.1", port: first.port });
+  await expect
+    .poll(
+      async () => {
+        const { keys, rewriting } = await replica.facts();
+        return { keys, rewriting };
+      },
+      { timeout: 20_000, interval: 10 },
+    )
+    .toEqual({ keys: 2, rewriting: true });
+  return second;
+}
+
 describe.skipIf(!found)("a real redis-server", () => {
   test("that restarted has no history yet, and a replica keeps that of its primary", async () => {
     const [place, other] = [await folder(), await folder()];
@@ -134,6 +156,26 @@ describe.skipIf(!found)("a real redis-server", () => {
     expect(facts).toMatchObject({ role: "replica", keys: 1 });
     expect(facts.replicationId).not.toBe(replicationId);
     expect(facts.offset).toBeLessThanOrEqual(1n);
+  });
+
+  test("that is told to stop while it writes its first append-only file has written it when it ends", async () => {
+    const { port, child, connect } = await writesItsCopy(1_000);
+    const script = preStopScript(false)
+      .replace("redis-cli --user", `"${cli?.path}" -p ${port} --user`)
+      .replace(`"$(cat ${paths.internal}/${systemUsers.backup})"`, "any");
+    const redis = await connect();
+    await redis.setUser(`user ${systemUsers.backup} on nopass +info`);
+    await promisify(execFile)("sh", ["-c", script]);
+    expect((await redis.facts()).rewriting).toBe(false);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  test("ends at once when it is told to, though it writes its first append-only file", async () => {
+    const setting = /^shutdown-on-sigterm (.+)$/m.exec(redisConf(observedFixture().spec))?.[1] ?? "default";
+    const { child } = await writesItsCopy(60_000, ["--shutdown-on-sigterm", setting]);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
   });
 
   test("that leads while it is closed takes no writes", async () => {

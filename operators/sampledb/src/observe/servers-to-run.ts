@@ -40,6 +40,21 @@ export function serversToRun(
   return Math.max(1 + replicasToRun(o), ...ordinals.map((ordinal) => ordinal + 1));
 }
 
+/**
+ * How many servers the StatefulSet makes. One that an upgrade adds waits for a template that was tried: with the present one
+ * it would be outdated, and replaced, as soon as it runs.
+ */
+export function serversToMake(
+  o: Parameters<typeof serversToRun>[0],
+  claims: Claims,
+  { tried, present }: { readonly tried: boolean; readonly present: number },
+): number {
+  const servers = serversToRun(o, claims);
+  if (tried) return servers;
+  const { upgrade: _, ...status } = o.status;
+  return Math.min(servers, Math.max(serversToRun({ ...o, status }, claims), present));
+}
+
 /** No server runs while a volume is filled, and none ever runs on an empty volume when a backup was asked for. */
 function isFilling({ spec, status }: Pick<Observed, "spec" | "status">): boolean {
   const { restore, restores = [], epoch } = status;

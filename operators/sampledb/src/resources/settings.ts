@@ -55,6 +55,9 @@ function ownedSettings(spec: Spec): Record<string, string> {
     "min-replicas-to-write": "0",
     "min-replicas-max-lag": String(spec.durability.maxLagSeconds),
     "shutdown-timeout": "10",
+    // The hook has waited for the first append-only file. One that begins between the hook and the signal, which Redis
+    // would refuse, ends as in a crash.
+    "shutdown-on-sigterm": "force",
   };
 }
 

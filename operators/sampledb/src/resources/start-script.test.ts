@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { volumeState } from "../agent/task.ts";
 import { paths, systemUsers } from "./settings.ts";
-import { livenessScript, planKey, planText, startScript } from "./start-script.ts";
+import { livenessScript, planKey, planText, preStopScript, startScript } from "./start-script.ts";
 
 let home = "";
 const inHome = (path: string) => join(home, path);
@@ -132,4 +132,28 @@ test.each([
       () => false,
     ),
   ).toBe(lives);
+});
+
+test.each([
+  ["a replica stops at once", "role:slave,aof_rewrite_in_progress:0", 1],
+  ["a primary without replicas stops at once", "role:master,aof_rewrite_in_progress:0", 1],
+  ["a server that does not answer stops at once", "", 1],
+  ["a primary with a replica waits for a while", "role:master,slave0:state=online", 41],
+  ["a replica that writes its data to its volume waits", "role:slave,aof_rewrite_in_progress:1", 300],
+  [
+    "a primary that writes its data to its volume waits",
+    "aof_rewrite_in_progress:1,role:master,slave0:state=online",
+    300,
+  ],
+])("%s", async (_, state, looks) => {
+  const program = async (name: string, script: string) => {
+    await writeFile(inHome(`/bin/${name}`), `#!/bin/sh\n${script}\n`);
+    await chmod(inHome(`/bin/${name}`), 0o755);
+  };
+  await program("redis-cli", `echo look >> "${inHome("/looks")}"\necho "${state}" | tr , "\\n"`);
+  await program("sleep", "exit 0");
+  await program("timeout", 'shift; exec "$@"');
+  const env = { PATH: `${inHome("/bin")}:${process.env["PATH"]}` };
+  await promisify(execFile)("sh", ["-c", preStopScript(false)], { env });
+  expect((await readFile(inHome("/looks"), "utf8")).trim().split("\n").length).toBe(looks);
 });

@@ -85,20 +85,28 @@ export function livenessScript(tls: boolean): string {
   return `case "$(${healthCli}${tls ? tlsOptions : ""} ping 2>&1)" in "Could not connect"*) exit 1 ;; esac`;
 }
 
-/** How often a primary that is to stop looks whether it still leads, and how long that may take. */
-const handoverWait = { looks: 40, pauseSeconds: 0.1 } as const;
+/** How often a server that is to stop looks whether it may, and how often at most because it still leads. */
+const stopWait = { looks: 300, looksAsPrimary: 40, pauseSeconds: 0.1 } as const;
 
 /**
  * A primary that is told to stop waits until the operator has handed over to a replica. Without one that is connected,
  * or without an operator, it stops all the same.
+ *
+ * A server that writes its data to its volume waits until that is done: Redis refuses the signal while it writes its
+ * first append-only file after a full copy, and forgets it, so that the pod would end by force when its time is up.
  */
 export function preStopScript(tls: boolean): string {
   const cli = `timeout 1 redis-cli --user ${systemUsers.backup} --no-auth-warning${tls ? tlsOptions : ""}`;
   return [
     `export REDISCLI_AUTH="$(cat ${paths.internal}/${systemUsers.backup})"`,
-    `for look in $(seq ${handoverWait.looks}); do`,
-    `  state="$(${cli} info replication)"`,
-    `  case "$state" in *role:master*state=online*) sleep ${handoverWait.pauseSeconds} ;; *) exit 0 ;; esac`,
+    `for look in $(seq ${stopWait.looks}); do`,
+    `  state="$(${cli} info persistence replication)"`,
+    '  case "$state" in',
+    "    *aof_rewrite_in_progress:1*) ;;",
+    `    *role:master*state=online*) [ $look -le ${stopWait.looksAsPrimary} ] || exit 0 ;;`,
+    "    *) exit 0 ;;",
+    "  esac",
+    `  sleep ${stopWait.pauseSeconds}`,
     "done",
   ].join("\n");
 }

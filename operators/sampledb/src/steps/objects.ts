@@ -3,7 +3,7 @@ import { adoptAnnotation, Quantity } from "keelson";
 import { initialization } from "../agent/initialization.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import { claimViews, knownStatus, ownStatus } from "../observe/observe.ts";
-import { replicasToRun, serversToRun } from "../observe/servers-to-run.ts";
+import { replicasToRun, serversToMake, serversToRun } from "../observe/servers-to-run.ts";
 import type { Access } from "../resources/access.ts";
 import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
 import { backupsClaim, dataClaim } from "../resources/claims.ts";
@@ -90,7 +90,10 @@ export async function applyServers(
       database,
       spec: specToRun(db, ctx.own),
       version,
-      servers,
+      servers: serversToMake({ spec: db.spec, status, database }, claims, {
+        tried,
+        present: set?.spec?.replicas ?? 0,
+      }),
       templateSize,
       adopt: adoptAnnotation,
       kept: tried ? undefined : (set?.spec?.template as never),
