@@ -1,6 +1,7 @@
 /** One database under load, on which a row of the table is measured. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../operator/eventually.ts";
+import { replaceRestarted } from "../operator/replace-restarted.ts";
 import type { Load } from "./load.ts";
 import { namespace, type Spec, type World } from "./world.ts";
 
@@ -51,6 +52,25 @@ export class Bench {
     const found = status?.servers?.find(({ role }) => role === "Replica");
     if (!found) throw new Error(`${this.name} has no replica`);
     return found.name;
+  }
+
+  /** Before a run that ends a process. The primary has not restarted: it was a replica before, and that had a new pod. */
+  async replaceRestarted(): Promise<void> {
+    const { world, name } = this;
+    const primary = await this.primary();
+    const pods = (await world.pods(name)).map(({ metadata }) => metadata.name);
+    const replicas = pods.filter((pod) => pod !== primary);
+    await replaceRestarted(
+      world.client,
+      replicas.map((pod) => this.ref(pod)),
+    );
+    // The status may be of the time before: only the servers know whether the new ones have the data.
+    await this.time("every replica has the data", 60_000, async () => {
+      await using redis = await world.logIn(await world.binding(name));
+      await redis.call(["SET", "replaced", "1"]);
+      return (await redis.call(["WAIT", replicas.length, 1_000])) === replicas.length;
+    });
+    await world.whenReady(name, 120_000);
   }
 
   ref(name: string): { namespace: string; name: string } {

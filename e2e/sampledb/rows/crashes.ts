@@ -16,6 +16,7 @@ interface Stage {
 const stages: readonly Stage[] = [
   {
     what: "fails over",
+    prepare: async (bench) => await bench.replaceRestarted(),
     begin: async (bench) => {
       const epoch = (await bench.world.get(bench.name)).status?.epoch ?? 0;
       await bench.world.inject({ kind: "kill", pod: bench.ref(await bench.primary()) });

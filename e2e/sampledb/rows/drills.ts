@@ -59,7 +59,12 @@ function drill(fault: Fault, what: string, more: Partial<Scenario> = {}): Scenar
 
 export const drills: readonly Scenario[] = [
   drill("DeletePod", "the primary's pod"),
-  drill("Kill", "the primary's process"),
+  drill("Kill", "the primary's process", {
+    run: async (bench, nth) => {
+      await bench.replaceRestarted();
+      return await drilled(bench, "Kill", nth);
+    },
+  }),
   drill("Freeze", "the primary for 10 s"),
   drill("CutOff", "the primary for 10 s, by a NetworkPolicy"),
   drill("FillDisk", "the primary's volume for 10 s", { spec: { storage: cappedStorage } }),

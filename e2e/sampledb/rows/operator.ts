@@ -10,6 +10,10 @@ export const operatorKilled: Scenario = {
   goal: "writes resume when it is back; no write lost",
   runs: 3,
   run: async (bench) => {
+    await bench.replaceRestarted();
+    await bench.world.operator.scale(0);
+    await bench.world.operator.scale(1);
+    await bench.world.operator.leads();
     const primary = await bench.primary();
     const epoch = (await bench.world.get(bench.name)).status?.epoch ?? 0;
     return await bench.disturbed({

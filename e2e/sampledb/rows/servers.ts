@@ -32,6 +32,7 @@ export const primaryKilled: Scenario = {
   goal: "writes resume in ≤ 3 s",
   runs: 10,
   run: async (bench) => {
+    await bench.replaceRestarted();
     const primary = await bench.primary();
     return await bench.disturbed({
       disturb: async () => await bench.world.inject({ kind: "kill", pod: bench.ref(primary) }),
@@ -144,6 +145,7 @@ export const volumeLost: Scenario = {
   goal: "writes resume in ≤ 3 s, no acknowledged write lost",
   runs: 3,
   run: async (bench) => {
+    await bench.replaceRestarted();
     const primary = await bench.primary();
     const claim = (await bench.world.claims(bench.name)).find(
       ({ metadata }) => metadata.name === `data-${primary}`,
