@@ -1,4 +1,5 @@
 /** Combinations of faults that once led to an outage without end, or to a condition that was untrue. */
+import { operatorName } from "@keelson/testing";
 import { PersistentVolumeClaim, Pod, Service } from "keelson/kinds";
 import { describe, expect, test, vi } from "vitest";
 import { EtcdBackup } from "../src/api/backup.ts";
@@ -315,6 +316,44 @@ describe("changes by hand", { timeout }, () => {
           ({ application }) => {
             application.group.propose({ type: "remove", id });
             application.stir();
+          },
+        ],
+      ],
+      healed,
+    );
+  });
+
+  test("a cluster that is paused while a pass waits for a silent member gets no pod from that pass", async () => {
+    const isThere = (world: EtcdWorld) => world.stored.get("pods", "example-1", namespace) !== undefined;
+    await scenario(
+      three,
+      [
+        [
+          0,
+          async (world) => {
+            const { network } = world.simulation;
+            const { intercept } = network;
+            const restored = network.impair({ from: operatorName, to: "example-2", how: "dropped" });
+            // The first pass may not know yet that the pod is gone; the second one decides to start it again.
+            network.intercept = (call) => {
+              if (world.atMs > 0 && call.method === "status" && !isThere(world)) {
+                network.intercept = intercept;
+                world.note("paused");
+                void spec({ paused: true })(world);
+                world.clock.timer(30_000, restored);
+              }
+              return intercept(call);
+            };
+            await world.client.kind(Pod).delete(named("example-1"), { gracePeriodSeconds: 0 });
+          },
+        ],
+        [
+          20_000,
+          async (world) => {
+            expect(world.trace.some(({ text }) => text === "paused")).toBe(true);
+            expect(isThere(world)).toBe(false);
+            expect(world.condition("Ready")?.reason).toBe("Paused");
+            await spec({ paused: false })(world);
           },
         ],
       ],

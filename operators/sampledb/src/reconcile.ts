@@ -23,6 +23,7 @@ import { authorityFor, keepCertificates, reloadCertificates } from "./steps/cert
 import { finalize } from "./steps/deletion.ts";
 import { applyObjects, applyServers } from "./steps/objects.ts";
 import { keepPasswords } from "./steps/passwords.ts";
+import { stillAsked } from "./steps/still-asked.ts";
 import { tellServers } from "./steps/tell.ts";
 import { keepTrial } from "./steps/trial.ts";
 import { protectVolumes } from "./steps/volumes.ts";
@@ -64,7 +65,7 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       }
       await using gathered = await observe(db, ctx, { dial, access, memory, certificates, trial });
       const { observed } = gathered;
-      const plan = choose(observed);
+      const plan = await stillAsked(db, ctx, choose(observed));
       const backups = await keepBackups(db, ctx);
       const status = { ...withVersion(db, statusOf(observed, plan)), ...backups };
       ctx.setStatus(refusedSize ? { ...status, refusedSize } : status);
@@ -72,7 +73,7 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       for (const { type, reason, message } of plan.events ?? []) ctx.event(type, reason, message);
       const problems = await act({ db, ctx, gathered }, plan.actions ?? []);
       await openWrites({ db, ctx, gathered }, plan);
-      if (db.spec.paused) return outcomeOf(plan, problems);
+      if (db.spec.paused || plan.dropped) return outcomeOf(plan, problems);
       await reloadCertificates(certificates, ctx, { gathered, memory });
       await protectVolumes(db, ctx, memory);
       const told = await tellServers(db, ctx, { gathered, access, memory });

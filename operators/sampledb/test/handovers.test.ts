@@ -1,7 +1,7 @@
 /** Changes of the primary that are cut short: a server that takes writes meanwhile keeps them. */
-import { type ApplicationCall, type Plan, replay } from "@keelson/testing";
+import { type ApplicationCall, operatorName, type Plan, replay } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
-import { annotate, change, type RedisWorld, serving } from "./explore/database.ts";
+import { annotate, change, databaseIn, type RedisWorld, serving } from "./explore/database.ts";
 import { found } from "./explore/found.ts";
 import { scenario } from "./explore/happenings.ts";
 import { subject } from "./explore/index.ts";
@@ -114,6 +114,41 @@ test("a failover loses no write when the operator dies in it, and then the serve
       (world) => {
         expect(chosen).not.toBe("");
         writer.check(world);
+      },
+    ],
+  ]);
+});
+
+test("a database that is paused while a pass waits for a slow server has nobody promoted by that pass", {
+  timeout: 120_000,
+}, async () => {
+  let promotions = 0;
+  let pausedAtMs = -1;
+  await scenario("two replicas", [
+    [
+      1_000,
+      (world) => {
+        const { network, kubelet } = world.simulation;
+        const { intercept } = network;
+        network.impair({ from: operatorName, to: "db-2", how: "slow", ms: 800 });
+        network.intercept = (call) => {
+          if (call.method === "facts" && databaseIn(world)?.status?.promotion && pausedAtMs < 0) {
+            pausedAtMs = world.atMs;
+            void change(world, { paused: true });
+          }
+          if (call.method === "lead") promotions++;
+          return intercept(call);
+        };
+        kubelet.crash("db-0");
+      },
+    ],
+    [
+      30_000,
+      async (world) => {
+        expect(pausedAtMs).toBeGreaterThan(0);
+        expect(promotions).toBe(0);
+        expect(databaseIn(world)?.status?.promotion).toBeDefined();
+        await change(world, { paused: false });
       },
     ],
   ]);

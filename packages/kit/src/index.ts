@@ -86,6 +86,7 @@ export type { ClientReport } from "./drill/decide-drill.ts";
 export { type DrillKind, type DrillObject, drillKind, type Fault } from "./drill/drill.ts";
 export { type DrillClient, type DrillOptions, drillController } from "./drill/drill-controller.ts";
 export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";
+export { objectionTo, type Pausable } from "./objection.ts";
 export { ownStatus, type RuntimeStatusKey } from "./own-status.ts";
 export { type PodOptions, podOptionsSchema, podPlacement } from "./pod-options.ts";
 export { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "./pod-security.ts";

@@ -7,12 +7,31 @@ import { compareHashes, defragment, disarm, makeSpace } from "./maintenance.ts";
 import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
 import { createPods, deletePods, markVoter, repairPod } from "./pods.ts";
 import { endTrials, tryTemplate } from "./rollout.ts";
-import { attempt, type Pass, type StepContext, type StepResult } from "./step.ts";
+import { attempt, changeOfSpec, objectionNow, type Pass, type StepContext, type StepResult } from "./step.ts";
 
 /** How soon to reconcile again: after an action, after a refused one, and when there is nothing to do. */
 const actedMs = 200;
 const refusedMs = 500;
 const restMs = 10_000;
+
+/** What only asks or puts back a mark. */
+const harmless = new Set<Decision["do"]>([
+  "signClaim",
+  "repairClaim",
+  "repairPod",
+  "markVoter",
+  "compareHashes",
+]);
+
+/** What no later pass can take back: it is done by the very spec that it was decided by. */
+const lasting = new Set<Decision["do"]>([
+  "growClaim",
+  "fenceClaim",
+  "deleteClaim",
+  "removeMember",
+  "makeSpace",
+  "enableAuthentication",
+]);
 
 export async function act(pass: Pass, decision: Decision): Promise<Outcome> {
   const { reason, message } = decision;
@@ -49,11 +68,20 @@ async function performAndReport(pass: Pass, decision: Decision): Promise<StepRes
     reported = true;
     pass.ctx.event(...event);
   };
+  const objection = await objectionTo(pass, decision);
+  if (objection !== undefined) return { refused: objection };
   const result = await perform({ ...pass, event }, decision);
   if (result !== "done") return result;
   pass.onAction(decision.do);
   if (!reported) event("Normal", decision.reason, decision.message);
   return result;
+}
+
+/** Asked right before every action that disturbs something or makes something. */
+async function objectionTo(pass: Pass, { do: action }: Decision): Promise<string | undefined> {
+  // It asks before each pod.
+  if (harmless.has(action) || action === "deletePods") return undefined;
+  return await (lasting.has(action) ? changeOfSpec(pass) : objectionNow(pass));
 }
 
 async function perform(step: StepContext, decision: Decision): Promise<StepResult> {

@@ -1,14 +1,11 @@
 /** Passwords: authentication is enabled, or the password is changed. */
-import { attempt, changeOfSpec, type DecisionTo, etcdOf, type StepContext, type StepResult } from "./step.ts";
+import { attempt, type DecisionTo, etcdOf, type StepContext, type StepResult } from "./step.ts";
 
 /** Each part of it may have been done before: an answer may have been lost. */
 export async function enableAuthentication(
   step: StepContext,
   { via, message }: DecisionTo<"enableAuthentication">,
 ): Promise<StepResult> {
-  // The operator never disables it: clients without a password would be locked out for good.
-  const change = await changeOfSpec(step);
-  if (change !== undefined) return { refused: change };
   return await attempt(step, async (signal) => {
     await etcdOf(step, via).enableAuthentication({ signal });
     step.event("Normal", "AuthenticationEnabled", message);

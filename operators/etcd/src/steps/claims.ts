@@ -7,7 +7,7 @@ import { statusOf } from "../decide/report.ts";
 import { schemeOf } from "../engine/etcd.ts";
 import { claimFor } from "../resources/claim.ts";
 import { claimLabels, clusterName, memberKey } from "../resources/names.ts";
-import { changeOfSpec, type DecisionTo, type StepContext, type StepResult } from "./step.ts";
+import type { DecisionTo, StepContext, StepResult } from "./step.ts";
 
 export async function createClaim(
   { cluster, ctx, event }: StepContext,
@@ -48,9 +48,6 @@ export async function growClaim(step: StepContext, decision: DecisionTo<"growCla
   const { ctx, event } = step;
   const { observed } = step.gathered;
   const { size } = step.cluster.spec.storage;
-  // No volume shrinks again.
-  const change = await changeOfSpec(step);
-  if (change !== undefined) return { refused: change };
   try {
     await patch(step, decision.member, {}, { resources: { requests: { storage: size } } });
   } catch (error) {

@@ -1,9 +1,10 @@
 /** What stands between a decision and something that cannot be taken back. */
 import { expect, test } from "vitest";
 import type { EtcdClusterObject } from "../api/cluster.ts";
+import type { Decision } from "../decide/decision.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
-import { enableAuthentication } from "./authentication.ts";
-import { deleteClaim, growClaim } from "./claims.ts";
+import { act } from "./act.ts";
+import { deleteClaim } from "./claims.ts";
 import { finalize } from "./deletion.ts";
 import { removeMember } from "./membership.ts";
 import { deletePods } from "./pods.ts";
@@ -19,6 +20,8 @@ interface Given {
   readonly liveDeleting?: boolean;
   /** The pass decided by generation 1; how many questions later someone changes the spec. */
   readonly changedAfter?: number;
+  /** What the API server has of the cluster by now; undefined when it is gone. */
+  readonly live?: { readonly metadata: object; readonly spec?: object } | undefined;
 }
 
 function stepOf(given: Given) {
@@ -30,10 +33,14 @@ function stepOf(given: Given) {
   const conditions = [{ type: "Ready", status: liveReady ? "True" : "False" }];
   const ctx = {
     signal: new AbortController().signal,
+    event: () => {},
     log: { info: () => {} },
     client: {
       kind: () => ({
-        find: async () => ({ metadata: { uid: "u", generation: asked++ < changedAfter ? 1 : 2 } }),
+        find: async () => {
+          const live = { metadata: { uid: "u", generation: asked++ < changedAfter ? 1 : 2 } };
+          return "live" in given ? given.live : live;
+        },
         patch: async () => void calls.push("patch"),
       }),
     },
@@ -42,11 +49,14 @@ function stepOf(given: Given) {
     },
     own: {
       pods: {
+        get: () => undefined,
+        apply: async (key: string) => void calls.push(`create pod ${key}`),
         live: async () => ({ status: { conditions } }),
         delete: async (key: string) => void calls.push(`delete pod ${key}`),
       },
       claims: {
         get: () => ({ metadata: { name: "c-1", namespace: "default", uid: "v" } }),
+        apply: async (key: string) => void calls.push(`create claim ${key}`),
         live: async () => ({ metadata: { resourceVersion: "42", ...deletion } }),
         delete: async (_: string, options: object = {}) =>
           void calls.push(`delete ${JSON.stringify(options)}`),
@@ -55,6 +65,12 @@ function stepOf(given: Given) {
   };
   const etcd = {
     remove: async (id: string) => void calls.push(`remove ${id}`),
+    addLearner: async () => {
+      calls.push("add a learner");
+      return { added: { id: 7n } };
+    },
+    promote: async (id: string) => void calls.push(`promote ${id}`),
+    moveLeader: async (id: string) => void calls.push(`move the leader to ${id}`),
     enableAuthentication: async () => void calls.push("enable authentication"),
   };
   const members = [
@@ -68,8 +84,14 @@ function stepOf(given: Given) {
     },
     gathered: { observed: { members, status: {} }, answers: { etcd: () => etcd } },
     event: () => {},
+    onAction: () => {},
   } as unknown as StepContext;
-  return { step, calls };
+  const acted = async (decision: object) => {
+    const outcome = await act(step, { reason: "Because", message: "", ...decision } as unknown as Decision);
+    const refused = /refused for now: (.*)/.exec("message" in outcome ? (outcome.message ?? "") : "");
+    return [...(refused ? [refused[1]] : []), ...calls];
+  };
+  return { step, calls, acted };
 }
 
 const removal = { do: "removeMember", member: "c-1", id: "7", via: "c-0", reason: "Healing", message: "" };
@@ -104,35 +126,50 @@ test("a pod is not ended when its claim is being deleted and the decision was ma
   expect(await ended({})).toEqual(["done", "delete pod 1"]);
 });
 
-const changed = { refused: "the spec has changed meanwhile" };
+const growth = { do: "growClaim", member: "c-1" };
+const passwords = { do: "enableAuthentication", via: "c-0" };
+const ending = { do: "deletePods", members: ["c-1"] };
 
-test("no pod is ended, no member removed and no volume grown by a spec that has changed since", async () => {
-  const { step, calls } = stepOf({ changedAfter: 0 });
-  const decision = { do: "deletePods", members: ["c-1"], reason: "Hibernating", message: "" };
-  expect(await deletePods(step, decision as DecisionTo<"deletePods">)).toEqual(changed);
-  expect(await removeMember(step, removal as DecisionTo<"removeMember">)).toEqual(changed);
-  const growth = { do: "growClaim", member: "c-1", reason: "Resizing", message: "" };
-  expect(await growClaim(step, growth as DecisionTo<"growClaim">)).toEqual(changed);
-  expect(calls).toEqual([]);
-  const same = stepOf({});
-  expect(await growClaim(same.step, growth as DecisionTo<"growClaim">)).toBe("done");
-  expect(same.calls).toEqual(["patch"]);
+test.each<[string, object, string]>([
+  ["no pod is ended", ending, "delete pod 1"],
+  ["no member is removed", removal, "remove 7"],
+  ["no volume is grown", growth, "patch"],
+  ["no volume is set aside", { do: "fenceClaim", member: "c-1" }, "patch"],
+  ["no volume is deleted", { do: "deleteClaim", member: "c-1" }, `delete {"resourceVersion":"42"}`],
+  ["no password is required", passwords, "enable authentication"],
+])("%s by a spec that has changed since", async (_what, decision, call) => {
+  expect(await stepOf({ changedAfter: 0 }).acted(decision)).toEqual(["the spec has changed meanwhile"]);
+  expect(await stepOf({}).acted(decision)).toEqual([call]);
 });
 
-test("etcd asks for no passwords when the spec has changed since it asked for that", async () => {
-  const decision = { do: "enableAuthentication", via: "c-0", reason: "Securing", message: "" };
-  const enabled = async (given: Given) => {
-    const { step, calls } = stepOf(given);
-    return [await enableAuthentication(step, decision as DecisionTo<"enableAuthentication">), ...calls];
-  };
-  expect(await enabled({ changedAfter: 0 })).toEqual([changed]);
-  expect(await enabled({})).toEqual(["done", "enable authentication"]);
+const joining = { member: "c-1", via: "c-0", id: "7" };
+const deletionTimestamp = "2026-01-01T12:00:00Z";
+
+test.each<[string, object, string]>([
+  ["a member", { do: "addLearner", ...joining }, "add a learner"],
+  ["a voter", { do: "promote", ...joining }, "promote 7"],
+  ["a volume", { do: "createClaim", member: "c-1" }, "create claim 1"],
+  ["another leader", { do: "moveLeader", from: "c-0", toId: "7" }, "move the leader to 7"],
+])("%s is not made when the cluster was paused, deleted or replaced meanwhile", async (_, decision, call) => {
+  const live = (metadata: object, spec: object = {}) =>
+    stepOf({ live: { metadata: { uid: "u", generation: 2, ...metadata }, spec } }).acted(decision);
+  expect(await live({}, { paused: true })).toEqual(["spec.paused is set"]);
+  expect(await live({ deletionTimestamp })).toEqual(["the object is being deleted"]);
+  expect(await live({ uid: "another" })).toEqual(["the object is gone"]);
+  expect(await stepOf({ live: undefined }).acted(decision)).toEqual(["the object is gone"]);
+  expect(await live({}, { size: 5 })).toEqual([call]);
+});
+
+test("a mark is put on a volume without asking for the spec", async () => {
+  const { acted } = stepOf({ live: undefined });
+  expect(await acted({ do: "repairClaim", member: "c-1" })).toEqual(["patch"]);
 });
 
 test("members that still run go on when hibernation is taken back while the first one is stopped", async () => {
   const { step, calls } = stepOf({ changedAfter: 1 });
   const decision = { do: "deletePods", members: ["c-0", "c-1"], reason: "Hibernating", message: "" };
-  expect(await deletePods(step, decision as DecisionTo<"deletePods">)).toEqual(changed);
+  const refused = { refused: "the spec has changed meanwhile" };
+  expect(await deletePods(step, decision as DecisionTo<"deletePods">)).toEqual(refused);
   expect(calls).toEqual(["delete pod 0"]);
 });
 

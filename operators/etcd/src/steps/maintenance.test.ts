@@ -71,3 +71,35 @@ test("history is dropped up to the newest revision, and what is written meanwhil
   expect(calls).toEqual(["compact 100"]);
   expect(recorded).toEqual({ revision: "100", fullAt: "2026-01-01T12:00:00.000Z", quota: "1000" });
 });
+
+test("no further member is defragmented when the cluster is paused meanwhile, and the alarm stays", async () => {
+  const made = async (paused: boolean) => {
+    const calls: string[] = [];
+    const etcd = (name: string) => ({
+      compact: async () => {},
+      defragment: async () => void calls.push(`defragment ${name}`),
+      status: async () => ({ dbSizeInUseBytes: 1n }),
+      disarm: async () => void calls.push("disarm"),
+    });
+    const step = {
+      ctx: {
+        signal: new AbortController().signal,
+        assertLeading: () => {},
+        clock: { now: () => 0 },
+        setStatus: () => {},
+        client: { kind: () => ({ find: async () => ({ metadata: { uid: "u" }, spec: { paused } }) }) },
+      },
+      cluster: { metadata: { name: "example", namespace: "default", uid: "u" }, spec: {} },
+      gathered: { observed: cluster([voter(0), voter(1)]), answers: { etcd } },
+      event: () => {},
+    } as unknown as StepContext;
+    const decision = {
+      ...{ do: "makeSpace", via: "example-0", members: ["example-1", "example-0"] },
+      ...{ revision: 100n, alarms: ["nospace"], quota: 1_000n },
+    };
+    await makeSpace(step, decision as unknown as DecisionTo<"makeSpace">);
+    return calls;
+  };
+  expect(await made(false)).toEqual(["defragment example-1", "defragment example-0", "disarm"]);
+  expect(await made(true)).toEqual(["defragment example-1"]);
+});

@@ -2,7 +2,7 @@
 import { isEtcdError } from "../engine/errors.ts";
 import { hex } from "../engine/etcd.ts";
 import { clusterName, memberKey, peerUrl } from "../resources/names.ts";
-import { attempt, changeOfSpec, type DecisionTo, etcdOf, type StepContext, type StepResult } from "./step.ts";
+import { attempt, type DecisionTo, etcdOf, type StepContext, type StepResult } from "./step.ts";
 
 /** A learner's peer URL is unique, so etcd itself refuses to add it twice. */
 export async function addLearner(
@@ -35,7 +35,7 @@ export async function removeMember(
   decision: DecisionTo<"removeMember">,
 ): Promise<StepResult> {
   const { id, via, message } = decision;
-  const contradiction = (await contradictionOf(step, decision)) ?? (await changeOfSpec(step));
+  const contradiction = await contradictionOf(step, decision);
   if (contradiction !== undefined) return { refused: contradiction };
   return await attempt(step, async (signal) => {
     await etcdOf(step, via).remove(id, { signal });

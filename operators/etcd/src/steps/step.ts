@@ -1,4 +1,5 @@
 /** What every step is given, and what the steps that call etcd have in common. */
+import { objectionTo } from "@keelson/kit";
 import { EtcdCluster, type EtcdClusterObject } from "../api/cluster.ts";
 import type { Decision } from "../decide/decision.ts";
 import { EtcdError, type EtcdErrorCode, isEtcdError } from "../engine/errors.ts";
@@ -46,18 +47,29 @@ export function etcdOf({ gathered }: StepContext, member: string): Etcd {
 }
 
 /**
- * What has become of the spec that a pass decided by, as a sentence; undefined while it is the same. Members that do not
- * answer hold up a pass for seconds, and a cache may be late: it is asked for past every cache before something that the
- * next pass could not take back.
+ * Why nothing may be done any more by what a pass decided, as a sentence: members that do not answer hold up a pass for
+ * seconds, and a cache may be late. So the cluster is asked for past every cache.
  */
-export async function changeOfSpec({
-  cluster: { metadata },
+export async function objectionNow({
+  cluster,
   ctx,
 }: Pick<Pass, "cluster" | "ctx">): Promise<string | undefined> {
-  const { namespace, name, uid, generation } = metadata;
-  const live = await ctx.client.kind(EtcdCluster).find({ namespace, name });
-  if (live?.metadata.uid !== uid) return "the cluster is gone";
-  return live.metadata.generation === generation ? undefined : "the spec has changed meanwhile";
+  return objectionTo(cluster, await liveCluster(cluster, ctx));
+}
+
+/** The same before something that the next pass could not take back: only the very spec that was decided by will do. */
+export async function changeOfSpec({
+  cluster,
+  ctx,
+}: Pick<Pass, "cluster" | "ctx">): Promise<string | undefined> {
+  const live = await liveCluster(cluster, ctx);
+  const isSame = live?.metadata.generation === cluster.metadata.generation;
+  return objectionTo(cluster, live) ?? (isSame ? undefined : "the spec has changed meanwhile");
+}
+
+async function liveCluster({ metadata }: EtcdClusterObject, { client }: EtcdContext) {
+  const { namespace, name } = metadata;
+  return await client.kind(EtcdCluster).find({ namespace, name });
 }
 
 export async function attempt(

@@ -106,6 +106,8 @@ export interface Plan {
   readonly opens?: string;
   readonly events?: readonly Told[];
   readonly notReady?: NotReady;
+  /** What was decided is not asked for any more: nothing else is done in this pass. Default: false. */
+  readonly dropped?: boolean;
 }
 
 export function waitingFor(reason: Reason, message: string, recheckMs = 1_000): NotReady {
