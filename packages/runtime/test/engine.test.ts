@@ -614,6 +614,42 @@ describe("a reconcile", () => {
     await expect(c.converges({ withinMs: 300_000 })).rejects.toThrow(/nothing came to rest.*last writes/s);
   });
 
+  test("that comes back each second may rush again after a rest", async () => {
+    let runs = 0;
+    const polling = controller(ConfigMap, {
+      labels,
+      owns: { secret: Secret },
+      async reconcile(_object, ctx) {
+        await ctx.own.secret.apply({ stringData: { run: String(Math.min(++runs, 150)) } });
+        return done({ recheckMs: 1_000 });
+      },
+    });
+    await using c = await cluster({ controllers: [polling] });
+    await parent(c.client);
+    await c.advance(200_000);
+    const before = runs;
+    for (let n = 0; n < 20; n++) {
+      await edit(c.client, { n: String(n) });
+      await c.advance(20);
+    }
+    expect(runs - before).toBeGreaterThanOrEqual(20);
+  });
+
+  test("that asks to come back at once each time is slowed down", async () => {
+    let runs = 0;
+    const hasty = controller(ConfigMap, {
+      labels,
+      async reconcile() {
+        runs++;
+        return done({ recheckMs: 0 });
+      },
+    });
+    await using c = await cluster({ controllers: [hasty] });
+    await parent(c.client);
+    await c.advance(60_000);
+    expect(runs).toBeLessThan(165);
+  });
+
   test("sees an object gone when it took the last finalizer off, before the watch tells", async () => {
     const seen: unknown[] = [];
     const ending = rawController({

@@ -89,6 +89,8 @@ export class Loop {
   #workers: Promise<void>[] = [];
   /** Runs that each key may still make at once. */
   readonly #credit = new Map<string, { runs: number; atMs: number }>();
+  /** Keys whose last run asked to come back, and not at once. */
+  readonly #polling = new Set<string>();
   #resync: Cancel | undefined;
 
   constructor(definition: LoopDefinition, services: LoopServices) {
@@ -199,7 +201,7 @@ export class Loop {
       const item = await this.queue.take();
       if (!item) return;
       try {
-        if (this.#definition.calms) this.#calm(item.key);
+        if (this.#definition.calms) this.#calm(item);
         await this.#process(item);
       } finally {
         this.queue.finish(item.key);
@@ -207,12 +209,16 @@ export class Loop {
     }
   }
 
-  /** Without this a controller that changes what it watches in every run would run as fast as the server answers. */
-  #calm(key: string): void {
+  /**
+   * Without this a controller that changes what it watches in every run would run as fast as the server answers. A run that
+   * has waited for its time was not called by a write: one that polls each second would use up all that it earns.
+   */
+  #calm({ key, causes }: WorkItem<Cause>): void {
+    const isPoll = this.#polling.has(key) && causes.every(({ type }) => type === "timer");
     const now = this.#services.clock.monotonic();
     const before = this.#credit.get(key);
     const earned = before ? (now - before.atMs) / calmMs : 0;
-    const runs = Math.min(rushRuns, (before?.runs ?? rushRuns) + earned) - 1;
+    const runs = Math.min(rushRuns, (before?.runs ?? rushRuns) + earned) - (isPoll ? 0 : 1);
     this.#credit.set(key, { runs, atMs: now });
     if (runs >= 1) return;
     if (before && before.runs >= 1) {
@@ -241,6 +247,8 @@ export class Loop {
       }
       this.queue.forget(item.key);
       if (verdict.gone) this.#credit.delete(item.key);
+      if ((verdict.recheckMs ?? 0) > 0) this.#polling.add(item.key);
+      else this.#polling.delete(item.key);
       if (verdict.recheckMs !== undefined) {
         this.queue.schedule(item.key, verdict.recheckMs, { type: "timer" });
       }
