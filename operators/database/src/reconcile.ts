@@ -57,7 +57,7 @@ export function databaseController(options: DatabaseOptions = {}): Controller {
         [...pass.reports, readyCondition(pass.readiness)],
         ctx.own.backups.list(),
       );
-      if (!object.spec.paused) {
+      if (!object.spec.paused && !pass.held) {
         const problem = await serveApplications(object, ctx, pass, agentImage);
         if (problem) return problem;
       }
@@ -136,9 +136,10 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
     return waiting(reasons.settingsRefused, message, { recheckMs });
   }
   // What an upgrade or a restore waits for may need the pods of the newest spec: a backup, for one, its store.
-  const rollout = object.spec.paused
-    ? undefined
-    : await rollOut(observed, ctx, { version: plan.version, access: pass.access });
+  const rollout =
+    object.spec.paused || pass.held
+      ? undefined
+      : await rollOut(observed, ctx, { version: plan.version, access: pass.access });
   if (rollout !== undefined) return waiting(reasons.rollingOut, rollout, soon);
   if (restore?.phase === "Failed") return waiting(reasons.restoreFailed, restore.message, { recheckMs });
   if (restore && restore.phase !== "Done") return waiting(reasons.restoring, waitOf(restore), soon);

@@ -1,8 +1,10 @@
 /** States in which the operator once waited for ever. */
 import { PersistentVolumeClaim, Pod, StorageClass } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
+import type { EtcdClusterObject } from "../src/api/cluster.ts";
+import { annotations } from "../src/api/names.ts";
 import { condition, healed, named, scenario, spec } from "./explore/scenario.ts";
-import { type EtcdWorld, missing } from "./explore/subject.ts";
+import { type EtcdWorld, missing, ref } from "./explore/subject.ts";
 
 const timeout = 60_000;
 const isReached = condition((world) => expect(missing(world)).toBeUndefined());
@@ -140,5 +142,41 @@ describe("volumes may not grow", { timeout }, () => {
       ],
       healed,
     );
+  });
+});
+
+describe("the pod of a survivor is evicted", { timeout }, () => {
+  const destroy = (name: string) => async (world: EtcdWorld) => {
+    world.notes.set("mayHaveLost", true);
+    await world.client.kind(PersistentVolumeClaim).delete(named(name));
+    await deletePod(name)(world);
+  };
+
+  test.each([
+    ["drops the members that are lost", "Forcing", "true"],
+    ["starts as usual", "Restarting", "false"],
+  ])("while it %s: it gets another one, and the recovery goes on", async (_when, phase, forces) => {
+    let isEvicted = false;
+    const evict = ({ stored, simulation: { kubelet } }: EtcdWorld) => {
+      stored.subscribe("pods", async () => {
+        const { status } = (stored.get("etcd.keelson.dev/etcdclusters", ref.name, ref.namespace) ?? {}) as {
+          status?: EtcdClusterObject["status"];
+        };
+        const pod = stored.get("pods", "example-0", ref.namespace);
+        const mode = pod?.metadata.annotations?.[annotations.forceNewCluster];
+        if (isEvicted || status?.recovery?.phase !== phase || mode !== forces) return;
+        if (!kubelet.process("example-0")) return;
+        isEvicted = true;
+        await kubelet.evict("example-0");
+      });
+    };
+    await scenario("three members", [
+      [0, spec({ recovery: { quorumLoss: "Automatic" } })],
+      [0, evict],
+      [0, destroy("example-1")],
+      [0, destroy("example-2")],
+      [240_000, condition(() => expect(isEvicted).toBe(true))],
+      [240_000, isReached],
+    ]);
   });
 });

@@ -12,6 +12,7 @@ const another: Pausable = { ...living, metadata: { uid: "b" } };
 test.each<[string, Pausable, Pausable | undefined, string | undefined]>([
   ["nothing has changed", living, living, undefined],
   ["it was paused", living, paused, "spec.paused is set"],
+  ["it was paused before", paused, paused, undefined],
   ["it is going on again", paused, living, undefined],
   ["it is gone", living, undefined, "the object is gone"],
   ["another has its name", living, another, "the object is gone"],

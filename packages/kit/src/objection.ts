@@ -9,11 +9,11 @@ export interface Pausable {
 /**
  * A pass waits for servers that do not answer, and a cache may be late. `decidedBy` is the object that the pass decided by,
  * `live` what the API server has at this moment; undefined when there is none. Returns a sentence, and undefined while
- * nothing speaks against the action. A deletion goes on although the object is paused.
+ * nothing speaks against the action that was not known before. A deletion goes on although the object is paused.
  */
 export function objectionTo(decidedBy: Pausable, live: Pausable | undefined): string | undefined {
   if (live === undefined || live.metadata.uid !== decidedBy.metadata.uid) return "the object is gone";
   if (live.metadata.deletionTimestamp !== undefined)
     return decidedBy.metadata.deletionTimestamp === undefined ? "the object is being deleted" : undefined;
-  return live.spec?.paused ? "spec.paused is set" : undefined;
+  return live.spec?.paused && !decidedBy.spec?.paused ? "spec.paused is set" : undefined;
 }

@@ -29,6 +29,10 @@ export async function applyNames(object: DatabaseObject, ctx: DatabaseContext): 
   await ctx.own.names.apply(namesService(databaseName(object)));
 }
 
+export function isSamePolicy(policy: Policy, before: Policy | undefined): boolean {
+  return before !== undefined && JSON.stringify(before) === JSON.stringify(policy);
+}
+
 /** Only when it changes: each write makes the holder of the Lease read it again. */
 export async function applyPolicy(
   object: DatabaseObject,
@@ -36,6 +40,6 @@ export async function applyPolicy(
   policy: Policy,
   before: Policy | undefined,
 ): Promise<void> {
-  if (before && JSON.stringify(before) === JSON.stringify(policy)) return;
+  if (isSamePolicy(policy, before)) return;
   await ctx.client.kind(Lease).apply(leaseFor(object, policy), { force: true });
 }

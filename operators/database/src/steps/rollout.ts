@@ -6,6 +6,7 @@ import type { InstanceView, Observed } from "../observe/observed.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey } from "../resources/names.ts";
 import { digestOf, recipeOf } from "../resources/recipe.ts";
+import { objectionNow } from "./still-asked.ts";
 
 /** What is being done, in words; undefined when every instance is as it should be. Called when all are ready. */
 export async function rollOut(
@@ -27,6 +28,8 @@ export async function rollOut(
   const sentence = `${next.name}: ${reasonFor(next)}`;
   // Never while a commit relies on everybody who is left.
   if (!isWhole(object, conditionsOf(observed))) return `${sentence}; it waits for replication to be whole`;
+  const objection = await objectionNow(object, ctx);
+  if (objection !== undefined) return `${sentence}; not now: ${objection}`;
   // Only PostgreSQL starts again where the pod is as it should be. A primary hands over before, unless there is nobody,
   // or its standbys must still allow more than it will.
   const handsOver = next === primary && instances.length > 1 && next.report?.isLowering !== true;

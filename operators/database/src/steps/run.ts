@@ -26,8 +26,9 @@ import { hasStore } from "../resources/pod.ts";
 import { isStoredIn, restoreSource, type StorePlace, storeOf } from "../resources/store.ts";
 import { keepCertificates } from "./certificates.ts";
 import { keepInstances } from "./instances.ts";
-import { applyNames, applyObjects, applyPolicy } from "./objects.ts";
+import { applyNames, applyObjects, applyPolicy, isSamePolicy } from "./objects.ts";
 import { keepAgentSecret } from "./secrets.ts";
+import { objectionNow } from "./still-asked.ts";
 import { actOnUpgrade, replaceMajors, upgradePlan, versionsOf } from "./upgrade.ts";
 
 export interface Pass {
@@ -39,6 +40,8 @@ export interface Pass {
   readonly restoring: RestorePlan;
   readonly readiness: Readiness;
   readonly reports: ReturnType<typeof conditionsOf>;
+  /** Nothing is done, because the spec is paused or not what was decided by any more. */
+  readonly held: boolean;
   /** Whom clients trust. */
   readonly authority: string;
 }
@@ -51,6 +54,8 @@ export interface RunOptions {
 }
 
 const patienceMs = 3_000;
+/** A pass that took longer has waited for an agent. */
+const promptMs = 500;
 
 /** What stands in the way instead of the pass, when something does. */
 export async function runInstances(
@@ -59,6 +64,7 @@ export async function runInstances(
   { agentImage, call, closing = false }: RunOptions,
 ): Promise<Pass | { readonly obstacle: Outcome }> {
   const database = databaseName(object);
+  const begunMs = ctx.clock.monotonic();
   const record = await readRecord(object, ctx);
   const isOld = record?.published.systemId !== undefined && record.policy.databaseUid !== database.uid;
   if (object.spec.restoreFrom && isOld) {
@@ -125,8 +131,13 @@ export async function runInstances(
     ...(replacing && { upgrade: replacing }),
     ...(closing && { closed: true }),
   });
-  await applyPolicy(object, ctx, policy, record?.policy);
-  if (!object.spec.paused || !record || closing) {
+  const isOrder = !isSamePolicy(policy, record?.policy) || members.remove.length > 0;
+  const mustAsk = isOrder || ctx.clock.monotonic() - begunMs >= promptMs;
+  const objection = mustAsk ? await objectionNow(object, ctx) : undefined;
+  if (objection !== undefined) ctx.log.info("nothing is done in this pass", { objection });
+  else await applyPolicy(object, ctx, policy, record?.policy);
+  const held = objection !== undefined || (object.spec.paused && record !== undefined && !closing);
+  if (!held) {
     await applyNames(object, ctx);
     if (!closing) await applyObjects(object, ctx, [...new Set([...members.keep, ...names])]);
     await keepInstances(object, ctx, { members, existing, record, agentImage, restore, plan, closing });
@@ -137,7 +148,8 @@ export async function runInstances(
       ctx.event("Normal", "InstanceReplaced", `${name}: its volume has grown and is mounted again`);
     }
   }
-  return { observed, record, primary, access, plan, restoring, readiness, reports, authority: trust.bundle };
+  const authority = trust.bundle;
+  return { observed, record, primary, access, plan, restoring, readiness, reports, held, authority };
 }
 
 function promisedIn(quorums: readonly Quorum[] = []): string[] {

@@ -5,6 +5,7 @@ import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
 import { dataLoss, described, isDoomed, isReversible, mayVote, namesOf, templateFor } from "./facts.ts";
+import { endedPods } from "./pods.ts";
 
 /** The revision of a survivor that does not answer. */
 const unknown = "unknown";
@@ -186,9 +187,10 @@ export function recovering(o: Observed): Decision | undefined {
   // Once it runs alone, it can be replaced while it serves.
   const isReplaceable = recovery.phase !== "Stopping" && isDoomed(o, survivor);
   if (loss !== undefined && !isReplaceable) return withoutSurvivor(o, recovery, loss);
+  if (recovery.phase === "Stopping") return stopAll(o, survivor, recovery);
+  const ended = endedPods(o);
+  if (ended) return ended;
   switch (recovery.phase) {
-    case "Stopping":
-      return stopAll(o, survivor, recovery);
     case "Forcing":
       return force(o, survivor, recovery);
     case "Restarting":

@@ -6,6 +6,7 @@ import {
   cluster,
   crashed,
   down,
+  ended,
   joining,
   leaderless,
   learner,
@@ -389,6 +390,16 @@ decisions("a recovery", recovering, [
     "the survivor starts",
     during("Forcing", [voter(0, forced)], { quorum: false }),
     "wait Recovering: example-0 is starting",
+  ],
+  [
+    "the survivor's pod has ended while it starts",
+    during("Forcing", [voter(0, forced, ended)], { quorum: false }),
+    "deletePods Healing: example-0: its pod has ended and is replaced",
+  ],
+  [
+    "the survivor's pod has ended when it starts as usual",
+    during("Restarting", [voter(0, ended)], { quorum: false }),
+    "deletePods Healing: example-0: its pod has ended and is replaced",
   ],
   [
     "the survivor leads itself",

@@ -116,6 +116,19 @@ export class SimulatedKubelet {
     if (run) this.#look(run);
   }
 
+  /** The kubelet ends the pod for good, as when its node runs out of memory. */
+  async evict(name: string): Promise<void> {
+    const run = this.run(name);
+    if (!run) return;
+    run.evicted = true;
+    for (const container of run.containers) {
+      container.process?.kill();
+      container.process = undefined;
+      container.ready = false;
+    }
+    await this.#report(run);
+  }
+
   // -------------------------------------------------------------------------------------- keeping
 
   save(): KubeletState {
@@ -297,7 +310,14 @@ export class SimulatedKubelet {
   #beginLater(run: PodRun): void {
     this.#parts.later.after(startMs, async () => {
       const node = this.#nodeOf(run);
-      if (!this.#runs.has(run.uid) || run.ending || run.started || !(node?.powered && node.speaking)) return;
+      if (
+        !this.#runs.has(run.uid) ||
+        run.ending ||
+        run.evicted ||
+        run.started ||
+        !(node?.powered && node.speaking)
+      )
+        return;
       const holder = this.#holderOf(run);
       if (holder) {
         // Two nodes never have one volume at once.
@@ -397,7 +417,7 @@ export class SimulatedKubelet {
 
   #retry(run: PodRun, container: ContainerRun): void {
     const node = this.#nodeOf(run);
-    if (!this.#runs.has(run.uid) || run.ending || container.process || container.done) return;
+    if (!this.#runs.has(run.uid) || run.ending || run.evicted || container.process || container.done) return;
     if (!(node?.powered && node.speaking)) return;
     this.#startContainer(run, container);
     void this.#report(run);

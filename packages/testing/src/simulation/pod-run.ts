@@ -32,6 +32,8 @@ export interface PodRun {
   readonly containers: readonly ContainerRun[];
   started: boolean;
   ending: boolean;
+  /** Its kubelet has ended it for good; the object stays. */
+  evicted: boolean;
   /** Its object is gone, but its node does not know. */
   orphan: boolean;
   /** Files of mounted Secrets and ConfigMaps, by volume, as they lie in the pod. */
@@ -52,6 +54,7 @@ export function podRun(pod: PodObject, address: string): PodRun {
     containers: containers.map(containerRun),
     started: false,
     ending: false,
+    evicted: false,
     orphan: false,
     files: new Map(),
     reported: "",
@@ -74,11 +77,13 @@ function containerRun(spec: ContainerSpec): ContainerRun {
 }
 
 export function phaseOf({
+  evicted,
   started,
   init,
   containers,
   pod,
 }: PodRun): "Pending" | "Running" | "Succeeded" | "Failed" {
+  if (evicted) return "Failed";
   if (!started) return "Pending";
   const isStuck = init.some(({ done, end, process }) => !done && !process && end !== undefined);
   if (pod.spec?.restartPolicy === "Never" && isStuck) return "Failed";
