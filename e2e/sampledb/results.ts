@@ -64,6 +64,9 @@ const remarks = `## Remarks
 - **Upgrades**: an upgrade adds a server where one is needed, so that writes end for as long as a handover takes. Before that,
   7b69b93 measured 12.1 s without replicas, whose server was stopped and started with the new version, and 3.46 s with one, whose
   primary turned clients away while it was replaced.
+- **Upgrades that took 30 s longer**: the server that an upgrade adds was replaced while Redis, which wrote its first append-only
+  file, refused to stop. Since f4127548 sixteen upgrades took 11.0 to 26.1 s, and three ways back 9.1 to 12.8 s to heal, on a busy
+  machine; the rows above are of before.
 - **1 GB**: the run of 72 s ran beside two explorers and a build.
 - **Not measured enough**: each row on the real control plane ran once.`;
 
