@@ -1,5 +1,6 @@
 /** What users of an EtcdCluster do. */
 import { anywhere, type Disturbance, pick, type Scene } from "@keelson/testing";
+import { PersistentVolumeClaim } from "keelson/kinds";
 import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster } from "../../src/api/cluster.ts";
 import { reasons } from "../../src/api/conditions.ts";
@@ -139,6 +140,16 @@ const rotate = anywhere({
   },
 });
 
+async function everyClaimGoes(scene: Scene): Promise<boolean> {
+  const { namespace } = scene.subject.ref;
+  const claims = await Promise.all(
+    scene.pods.map(({ metadata: { name } }) =>
+      scene.client.kind(PersistentVolumeClaim).find({ namespace, name }),
+    ),
+  );
+  return claims.length > 0 && claims.every((claim) => claim?.metadata.deletionTimestamp !== undefined);
+}
+
 const recreated = anywhere({
   name: "edit: deleted and made again",
   choose: (random) => ({
@@ -149,8 +160,10 @@ const recreated = anywhere({
     const { primary } = scene;
     if (!primary || primary.metadata.deletionTimestamp !== undefined) return;
     scene.notes.set("deleted", true);
-    // A person who was told that no data is left begins again, empty.
-    if (scene.condition("Ready")?.reason === reasons.allDataLost) scene.notes.set("mayHaveLost", true);
+    // A person who was told that no data is left begins again, empty. So does one whose claims all go with their pods: when
+    // those are deleted before the new cluster knows of them, nothing is left that it could know of.
+    const isTold = scene.condition("Ready")?.reason === reasons.allDataLost;
+    if (isTold || (await everyClaimGoes(scene))) scene.notes.set("mayHaveLost", true);
     if (finalBackup) await change(scene, { deletion: { finalBackup: { claim: { name: "vault" } } } });
     const { spec } = scene.primary ?? primary;
     await scene.client

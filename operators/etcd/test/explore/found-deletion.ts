@@ -287,4 +287,21 @@ export const foundDeletion: Readonly<Record<string, Plan>> = {
         },
       ],
     },
+  "the only claim and its pod are deleted while the cluster is orphaned and made again": {
+    beginning: "one member",
+    seed: 2850011244,
+    steps: [
+      { atMs: 3700, do: "application: a call fails", with: { in: 3, how: "lose-answer" } },
+      { atMs: 3800, do: "etcd: a member is removed by hand", with: { which: 0.187 } },
+      { atMs: 5100, do: "pod: deleted", with: { which: 0.749, force: false } },
+      { atMs: 6900, do: "edit: a node pool that does not exist", forMs: 1300 },
+      {
+        atMs: 8700,
+        do: "volume: claims are deleted while their pods run",
+        with: { which: 0.402, all: false },
+      },
+      { atMs: 8800, do: "edit: deleted and made again", with: { propagation: "Orphan", finalBackup: false } },
+      { atMs: 9400, do: "pod: deleted", with: { which: 0.863, force: false } },
+    ],
+  },
 };
