@@ -5,7 +5,7 @@ import { eventually } from "./eventually.ts";
 
 /**
  * A container that ends again within minutes waits for the kubelet's back-off: what restarted gets a new pod. Resolves when
- * the new pods are ready. Whoever makes pods must make them under the same names.
+ * the new pods are ready. The new pods must get the same names.
  */
 export async function replaceRestarted(
   client: Client,

@@ -66,7 +66,7 @@ const remarks = `## Remarks
   primary turned clients away while it was replaced.
 - **Upgrades that took 30 s longer**: the server that an upgrade adds was replaced while Redis, which wrote its first append-only
   file, refused to stop. Since f4127548 sixteen upgrades took 11.0 to 26.1 s, and three ways back 9.1 to 12.8 s to heal, on a busy
-  machine; the rows above are of before.
+  machine.
 - **1 GB**: the run of 72 s ran beside two explorers and a build.
 - **Not measured enough**: each row on the real control plane ran once.`;
 
