@@ -77,7 +77,7 @@ describe("an upgrade", { timeout: 120_000 }, () => {
       const { longestOutageMs } = await replay(
         subject,
         { seed: 1, beginning, steps: steps([]) },
-        { beginnings },
+        { beginnings, writeEveryMs: 50 },
       );
       expect(longestOutageMs).toBeLessThanOrEqual(1_000);
     },

@@ -2,7 +2,6 @@
 import type { Application } from "../simulation/process.ts";
 import type { World } from "./world.ts";
 
-const everyMs = 1_000;
 const keys = 20;
 
 /** The application's clients. */
@@ -16,6 +15,7 @@ export interface Clients<A extends Application = Application> {
 export class Load<A extends Application = Application> {
   readonly #world: World<A>;
   readonly #clients: Clients<A>;
+  readonly #everyMs: number;
   /** By key: the last value that was acknowledged. */
   readonly acknowledged = new Map<string, string>();
   /** When a write last succeeded, in the world's time; undefined before the first. */
@@ -27,9 +27,10 @@ export class Load<A extends Application = Application> {
   /** The longest time without a successful write. */
   longestOutageMs = 0;
 
-  constructor(world: World<A>, clients: Clients<A>) {
+  constructor(world: World<A>, clients: Clients<A>, everyMs = 1_000) {
     this.#world = world;
     this.#clients = clients;
+    this.#everyMs = everyMs;
   }
 
   start(): void {
@@ -46,7 +47,7 @@ export class Load<A extends Application = Application> {
         this.longestOutageMs = Math.max(this.longestOutageMs, this.outageMs);
         this.lastSuccessMs = world.atMs;
       }
-      world.clock.timer(everyMs, write);
+      world.clock.timer(this.#everyMs, write);
     };
     write();
   }

@@ -16,6 +16,8 @@ import { World } from "./world.ts";
 export interface PlayOptions {
   /** How long the quiet may take until the spec is reached. Default: 20 virtual minutes. */
   readonly convergeMs?: number;
+  /** How often a client writes, which is how finely outages are measured. Default: 1000. */
+  readonly writeEveryMs?: number;
   /** Called when the scenario is over, before its world is taken down: for a look at what is left. */
   readonly onEnd?: (world: World) => void;
 }
@@ -135,7 +137,7 @@ class Run<A extends Application> {
     this.#world = world;
     this.#plan = plan;
     this.#options = options;
-    this.#load = new Load(world, subject.client);
+    this.#load = new Load(world, subject.client, options.writeEveryMs);
     this.#oracles = [...generalOracles(subject, this.#load), ...subject.oracles];
     this.#disturbances = new Map(disturbancesOf(subject).map((each) => [each.name, each]));
   }
