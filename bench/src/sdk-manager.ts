@@ -28,8 +28,8 @@ export interface ManagerCost {
   readonly rssMb: number;
 }
 
-/** Until what a burst of work left has been collected, as ours does once, up to ten seconds after its last one. */
-const settleMs = 13_000;
+/** Until what a burst of work left has been collected: by ours within ten seconds, and once more by V8 eight seconds later. */
+const settleMs = 22_000;
 
 export interface ManagerOptions {
   readonly kubeconfig: string;
