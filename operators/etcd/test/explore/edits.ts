@@ -169,7 +169,7 @@ const recreated = anywhere({
     await scene.client
       .kind(EtcdCluster)
       .delete(scene.subject.ref, { propagation: propagation as "Background" });
-    await makeAgain(scene, spec ?? {});
+    await makeAgain(scene, spec ?? {}, String(propagation));
   },
 });
 

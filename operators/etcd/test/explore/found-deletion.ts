@@ -304,4 +304,12 @@ export const foundDeletion: Readonly<Record<string, Plan>> = {
       { atMs: 9400, do: "pod: deleted", with: { which: 0.863, force: false } },
     ],
   },
+  "the only claim and its pod are deleted while nobody looks after the orphan": {
+    beginning: "one member",
+    seed: 3000001433,
+    steps: [
+      { atMs: 9200, do: "edit: deleted and made again", with: { propagation: "Orphan", finalBackup: true } },
+      { atMs: 9200, do: "volume: destroyed", with: { which: 0.214, how: "claim deleted" } },
+    ],
+  },
 };

@@ -259,6 +259,14 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 15000, do: "time: the wall clock jumps", with: { minutes: -60 } },
     ],
   },
+  "a write is stuck when authorities are to be rotated": {
+    beginning: "three members with TLS and a password",
+    seed: 3050001308,
+    steps: [
+      { atMs: 0, do: "API: writes fail", with: { how: "timeout after commit", times: 1 } },
+      { atMs: 0, do: "edit: authorities are rotated", with: { value: "0.31369771406849944" } },
+    ],
+  },
   "the status is wiped while authorities are rotated": {
     beginning: "three members with TLS and a password",
     seed: 3,

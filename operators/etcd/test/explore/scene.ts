@@ -1,5 +1,6 @@
 /** What is said and done of an EtcdCluster through the API server alone: in a simulation and with real processes alike. */
 import type { Primary, Scene } from "@keelson/testing";
+import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
 import { reasons } from "../../src/api/conditions.ts";
@@ -22,11 +23,28 @@ export function feasible(primary: Primary): object {
 /** Someone is making the object again that is being deleted. */
 const remaking = "remaking";
 
-/** Makes the object again as soon as it is gone; what is to be corrected in its spec is corrected then. */
-export async function makeAgain(scene: Scene, spec: object): Promise<void> {
+/** Of an orphan: neither a claim that stays nor a pod that runs on one that goes. */
+async function noCopyIsLeft({ client, subject: { ref } }: Scene): Promise<boolean> {
+  const { namespace } = ref;
+  const [claims, pods] = await Promise.all([
+    client.kind(PersistentVolumeClaim).list({ namespace }),
+    client.kind(Pod).list({ namespace }),
+  ]);
+  const own = new RegExp(`^${ref.name}-\\d+$`);
+  return ![...claims.items, ...pods.items].some(
+    ({ metadata }) => own.test(metadata.name) && metadata.deletionTimestamp === undefined,
+  );
+}
+
+/**
+ * Makes the object again as soon as it is gone; what is to be corrected in its spec is corrected then. What is lost
+ * while nobody looks after an orphan is no loss of the operator's.
+ */
+export async function makeAgain(scene: Scene, spec: object, propagation?: string): Promise<void> {
   scene.notes.set(remaking, true);
   const again = async () => {
     if (scene.primary) return void scene.clock.timer(1_000, () => void again());
+    if (propagation === "Orphan" && (await noCopyIsLeft(scene))) scene.notes.set("mayHaveLost", true);
     await scene.client.kind(EtcdCluster).create({ metadata: scene.subject.ref, spec: spec as never });
     const correct = scene.notes.get(remaking);
     scene.notes.delete(remaking);

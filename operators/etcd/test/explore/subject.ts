@@ -3,11 +3,13 @@ import { X509Certificate } from "node:crypto";
 import { clientName, type Subject, type World } from "@keelson/testing";
 import { PersistentVolumeClaim, Secret, StorageClass } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
+import { annotations } from "../../src/api/names.ts";
 import { EtcdMetrics } from "../../src/metrics.ts";
 import { type EtcdOptions, etcdCluster } from "../../src/reconcile.ts";
 import { etcdBackup } from "../../src/reconcile-backup.ts";
 import { etcdBackupSchedule } from "../../src/reconcile-schedule.ts";
 import { imageVariable } from "../../src/resources/agent-image.ts";
+import { authorityName, type TlsUse } from "../../src/resources/certificate-names.ts";
 import { peerPort } from "../../src/resources/names.ts";
 import { SimClient } from "../simulation/client.ts";
 import { SimEtcd, type SimProcess } from "../simulation/etcd.ts";
@@ -170,6 +172,19 @@ async function labelNodes(world: EtcdWorld): Promise<void> {
   for (const node of world.simulation.nodes.all.keys()) await world.simulation.nodes.relabel(node, { pool });
 }
 
+/** A request is an annotation: until the operator has read it, nothing in the status tells of it. */
+function rotationAhead({ primary, stored }: EtcdWorld): string | undefined {
+  const asked = primary?.metadata.annotations?.[annotations.rotateAuthorities];
+  const { tls = {} } = (primary?.status ?? {}) as NonNullable<EtcdClusterObject["status"]>;
+  const behind = Object.keys(tls).find((use) => {
+    const authority = stored.get("secrets", authorityName(ref.name, use as TlsUse), ref.namespace);
+    return authority && authority.metadata.annotations?.[annotations.rotateAuthorities] !== asked;
+  });
+  return asked === undefined || behind === undefined
+    ? undefined
+    : `the authority of ${behind} is still to be rotated`;
+}
+
 /** What keeps the cluster from being what its spec asks for. */
 export function missing(world: EtcdWorld): string | undefined {
   const told = missingInStatus(world);
@@ -193,6 +208,8 @@ export function missing(world: EtcdWorld): string | undefined {
     (process) => process.request.version !== spec.version && names.includes(process.name),
   );
   if (wrong) return `${wrong.name} runs etcd ${wrong.request.version}`;
+  const rotated = rotationAhead(world);
+  if (rotated !== undefined) return rotated;
   const waiting = world.stored
     .list("etcd.keelson.dev/etcdbackups", ref.namespace)
     .find(({ status }) => !/^(Done|Failed|Removed)$/.test((status as { phase?: string })?.phase ?? ""));
