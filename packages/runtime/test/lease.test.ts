@@ -339,14 +339,18 @@ describe("the fence", () => {
   });
 
   test("stops what leaves HTTP too: an exec begins with a GET", async () => {
-    const http = {
-      request: async () => ({ status: 200, headers: {}, body: (async function* () {})() }),
-      upgrade: async () => {
-        throw new Error("the server was asked");
-      },
-    };
+    /** Like the transport, it knows itself by `this`. */
+    class Port implements HttpPort {
+      readonly #said = "the server was asked";
+      async request() {
+        return { status: 200, headers: {}, body: (async function* () {})() };
+      }
+      async upgrade(): Promise<never> {
+        throw new Error(this.#said);
+      }
+    }
     let open = true;
-    const gated = fenced(createClient({ http }), { fence: { mayWrite: () => open } });
+    const gated = fenced(createClient({ http: new Port() }), { fence: { mayWrite: () => open } });
     const exec = { method: "GET", path: "/api/v1/namespaces/default/pods/a/exec?command=rm" };
     await expect(gated.http.upgrade?.(exec)).rejects.toThrow("the server was asked");
     open = false;

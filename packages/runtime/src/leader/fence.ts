@@ -65,6 +65,7 @@ export function fenced(client: Client, options: FencedOptions): Client {
     if (!fence.mayWrite()) throw refused(request);
   };
   const headersOf = headersWith(client.headers);
+  const upgrade = http.upgrade?.bind(http);
   const port: HttpPort = {
     request: async (request) => {
       const { method, giveUp } = request;
@@ -88,13 +89,12 @@ export function fenced(client: Client, options: FencedOptions): Client {
         onRequest?.(method, status);
       }
     },
-    ...(http.upgrade
+    ...(upgrade
       ? {
           upgrade: async (request: HttpRequest) => {
             // Whatever its method, what leaves HTTP (exec, port-forward) is there to do something.
             const check = () => mustLead(request);
             check();
-            const upgrade = http.upgrade as NonNullable<HttpPort["upgrade"]>;
             return await upgrade({ ...request, headers: headersOf(request), check });
           },
         }
