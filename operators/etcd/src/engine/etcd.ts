@@ -70,6 +70,7 @@ export interface KeyHash {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** Default: 5 s; two minutes for what reads or writes a member's whole file. */
   readonly timeoutMs?: number;
 }
 
@@ -106,7 +107,7 @@ export interface Etcd {
   moveLeader(to: MemberId, options?: CallOptions): Promise<void>;
   alarms(options?: CallOptions): Promise<readonly Alarm[]>;
   disarm(alarm: Alarm, options?: CallOptions): Promise<void>;
-  /** Blocks the member while it runs. */
+  /** Blocks the member while it runs. As with all that takes long, one that is gone is noticed within seconds. */
   defragment(options?: CallOptions): Promise<void>;
   hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash>;
   /** A linearizable read through this member: it proves that it has a leader and has caught up. */

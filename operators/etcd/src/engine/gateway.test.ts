@@ -2,10 +2,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { createServer as createHttp2Server } from "node:http2";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { EtcdGateway } from "./gateway.ts";
-import { callGrpc } from "./grpc.ts";
+import { callGrpc, grpcUnary } from "./grpc.ts";
 
 const ends: (() => void)[] = [];
 afterEach(() => {
@@ -119,6 +120,37 @@ describe("a member that does not answer", () => {
     );
     const etcd = new EtcdGateway({ host: "127.0.0.1", port });
     await expect(etcd.status({ timeoutMs: 300 })).rejects.toMatchObject({ code: "Unreachable" });
+  });
+
+  /** Takes connections over HTTP/2, and says nothing to what is asked: with pings, all but those. */
+  async function silentServer({ pings }: { readonly pings: boolean }): Promise<number> {
+    const sockets = new Set<Socket>();
+    const server = pings ? createHttp2Server() : createTcpServer((socket) => socket.resume().write(settings));
+    server.on("connection", (socket: Socket) => sockets.add(socket));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    ends.push(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** A frame of HTTP/2 with no settings: what a server says first. */
+  const settings = Buffer.from("000000040000000000", "hex");
+  const hashKv = { path: "/etcdserverpb.Maintenance/HashKV", request: Buffer.alloc(0) };
+  const pulse = { everyMs: 20, withinMs: 200 };
+
+  test("is noticed while it works on a call that may take minutes", async () => {
+    const port = await silentServer({ pings: false });
+    const call = grpcUnary({ host: "127.0.0.1", port }, hashKv, { timeoutMs: 120_000, pulse });
+    await expect(call).rejects.toThrow(/no sign of life within 0.2 s/);
+  });
+
+  test("takes as long as it may while it answers pings", async () => {
+    const port = await silentServer({ pings: true });
+    const call = grpcUnary({ host: "127.0.0.1", port }, hashKv, { timeoutMs: 600, pulse });
+    await expect(call).rejects.toThrow(/no answer in 600 ms/);
   });
 
   test("does not hold up a call over gRPC either", { timeout: 20_000 }, async () => {

@@ -21,7 +21,10 @@ import type {
 } from "./etcd.ts";
 import { callGrpc, grpcUnary } from "./grpc.ts";
 import { progressIn } from "./progress.ts";
-import { encodeNumber, fieldsOf } from "./protobuf.ts";
+import { encodeNumber, type Fields, fieldsOf } from "./protobuf.ts";
+
+/** A member that works on a large file takes so long, and answers pings all the while. */
+const longMs = 120_000;
 
 /** Numbers of 64 bits arrive as strings, and zero does not arrive at all. */
 type Json = { readonly [key: string]: unknown };
@@ -132,16 +135,13 @@ export class EtcdGateway implements Etcd {
   }
 
   async defragment(options?: CallOptions): Promise<void> {
-    await this.#call("/v3/maintenance/defragment", {}, { timeoutMs: 120_000, ...options });
+    await this.#grpc("/etcdserverpb.Maintenance/Defragment", Buffer.alloc(0), options);
   }
 
   async hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash> {
     // Not through the gateway: that of 3.4 answers with a hash of the whole file, which no two members share.
-    const call = { path: "/etcdserverpb.Maintenance/HashKV", request: encodeNumber(1, revision) };
-    const { numbers, bytes } = await this.#authenticated(
-      async (token) => await grpcUnary(this.#address, { ...call, token }, { timeoutMs: 5_000, ...options }),
-      options,
-    );
+    const request = encodeNumber(1, revision);
+    const { numbers, bytes } = await this.#grpc("/etcdserverpb.Maintenance/HashKV", request, options);
     const header = fieldsOf(bytes.get(1) ?? Buffer.alloc(0));
     return {
       hash: String(numbers.get(2) ?? 0n),
@@ -169,7 +169,12 @@ export class EtcdGateway implements Etcd {
   }
 
   async compact(revision: bigint, options?: CallOptions): Promise<void> {
-    await this.#call("/v3/kv/compaction", { revision: String(revision), physical: true }, options);
+    const physical = encodeNumber(2, 1n);
+    await this.#grpc(
+      "/etcdserverpb.KV/Compact",
+      Buffer.concat([encodeNumber(1, revision), physical]),
+      options,
+    );
   }
 
   async *snapshot(options?: CallOptions): AsyncIterable<Uint8Array> {
@@ -216,6 +221,15 @@ export class EtcdGateway implements Etcd {
   async #is34(options?: CallOptions): Promise<boolean> {
     const version = this.#version ?? (await this.status(options)).version;
     return version.startsWith("3.4.");
+  }
+
+  /** For what may take minutes: a member that is gone is noticed all the same. */
+  async #grpc(path: string, request: Buffer, options?: CallOptions): Promise<Fields> {
+    return await this.#authenticated(
+      async (token) =>
+        await grpcUnary(this.#address, { path, request, token }, { timeoutMs: longMs, ...options }),
+      options,
+    );
   }
 
   /** POST with a body, GET without. */

@@ -1,4 +1,7 @@
-/** Two calls that etcd's JSON gateway cannot serve, over gRPC: snapshots of any size, and 3.4's hash of the keys. */
+/**
+ * Calls over gRPC: those that etcd's JSON gateway cannot serve, which are snapshots of any size and 3.4's hash of the
+ * keys, and those that may take minutes. A member that works on one answers pings all the while.
+ */
 import { type ClientHttp2Session, connect } from "node:http2";
 import { grpcFrame, grpcMessages } from "@keelson/core/internal";
 import { EtcdError, refusal } from "./errors.ts";
@@ -16,11 +19,25 @@ export interface GrpcCall {
 /** Packets that are dropped would hold a call for as long as the kernel tries. */
 const connectTimeoutMs = 5_000;
 
+/** How a member is known to be there while it works on a call. */
+export interface Pulse {
+  /** etcd closes connections that ping more often than every 5 s (`--grpc-keepalive-min-time`). */
+  readonly everyMs: number;
+  readonly withinMs: number;
+}
+
+const defaultPulse: Pulse = { everyMs: 6_000, withinMs: 5_000 };
+
+export interface GrpcOptions extends CallOptions {
+  /** Default: a ping every 6 s, which must be answered within 5 s. */
+  readonly pulse?: Pulse;
+}
+
 /** The messages of the answer, one by one, as they arrive; what is not read is not sent. */
 export async function* callGrpc(
   address: EtcdAddress,
   call: GrpcCall,
-  options: CallOptions = {},
+  options: GrpcOptions = {},
 ): AsyncIterable<Buffer> {
   const { host, port, tls } = address;
   const authority = `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -32,17 +49,33 @@ export async function* callGrpc(
       ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     }),
   });
-  const late = setTimeout(
-    () => session.destroy(new Error(`no connection within ${connectTimeoutMs / 1_000} s`)),
-    connectTimeoutMs,
-  );
-  session.once("connect", () => clearTimeout(late));
+  const release = watchOver(session, options.pulse ?? defaultPulse);
   try {
     yield* answers(session, address, call, options);
   } finally {
-    clearTimeout(late);
+    release();
     session.destroy();
   }
+}
+
+/** Ends the session when nobody is there any more, however long its call may take. */
+function watchOver(session: ClientHttp2Session, { everyMs, withinMs }: Pulse): () => void {
+  const endAfter = (ms: number, lack: string) =>
+    setTimeout(() => session.destroy(new Error(`no ${lack} within ${ms / 1_000} s`)), ms);
+  let timer = endAfter(connectTimeoutMs, "connection");
+  const ping = () => {
+    timer = endAfter(withinMs, "sign of life");
+    session.ping((error) => {
+      clearTimeout(timer);
+      if (!error) timer = setTimeout(ping, everyMs);
+    });
+  };
+  // A process that hangs still takes connections: only what it says itself counts.
+  session.once("remoteSettings", () => {
+    clearTimeout(timer);
+    timer = setTimeout(ping, everyMs);
+  });
+  return () => clearTimeout(timer);
 }
 
 async function* answers(
@@ -98,7 +131,7 @@ async function* answers(
 export async function grpcUnary(
   address: EtcdAddress,
   call: GrpcCall,
-  options?: CallOptions,
+  options?: GrpcOptions,
 ): Promise<ReturnType<typeof fieldsOf>> {
   let answer: Buffer | undefined;
   for await (const message of callGrpc(address, call, options)) answer ??= Buffer.from(message);

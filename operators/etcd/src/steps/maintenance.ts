@@ -6,8 +6,6 @@ import type { KeyHash } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import { type DecisionTo, etcdOf, objectionNow, type StepContext } from "./step.ts";
 
-const longMs = 120_000;
-
 /** Asks every member for its hash at one revision that all of them have. */
 export async function compareHashes(step: StepContext, decision: DecisionTo<"compareHashes">): Promise<void> {
   const { ctx, gathered, event } = step;
@@ -45,7 +43,7 @@ async function comparableHashes(
   members: readonly string[],
   revision: bigint,
 ): Promise<readonly MemberHash[] | undefined> {
-  const call = { signal: step.ctx.signal, timeoutMs: longMs };
+  const call = { signal: step.ctx.signal };
   const ask = async (at: bigint): Promise<readonly MemberHash[]> =>
     await Promise.all(
       members.map(async (name) => ({ name, ...(await etcdOf(step, name).hashKv(at, call)) })),
@@ -69,7 +67,7 @@ function least(values: readonly bigint[]): bigint {
 export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpace">): Promise<void> {
   const { ctx, gathered, event } = step;
   const { via, members, revision, alarms, quota } = decision;
-  const call = { signal: ctx.signal, timeoutMs: longMs };
+  const call = { signal: ctx.signal };
   ctx.assertLeading();
   try {
     await etcdOf(step, via).compact(revision, call);
@@ -117,7 +115,7 @@ export async function defragment(step: StepContext, decision: DecisionTo<"defrag
   const { ctx, gathered, event } = step;
   const { member, due } = decision;
   ctx.assertLeading();
-  await etcdOf(step, member).defragment({ signal: ctx.signal, timeoutMs: longMs });
+  await etcdOf(step, member).defragment({ signal: ctx.signal });
   const before = gathered.observed.status.defragmentation?.members ?? [];
   const status = statusOf(gathered.observed, decision);
   ctx.setStatus({ ...status, defragmentation: { due, members: [...before, member] } });

@@ -403,4 +403,25 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 142900, do: "edit: hibernated", forMs: 600 },
     ],
   },
+  "the connections break while the members' hashes are compared": {
+    beginning: "three members with a small quota",
+    seed: 3000002694,
+    steps: [
+      { atMs: 22700, do: "edit: version", with: { version: "3.6.17" } },
+      { atMs: 24000, do: "pod: deleted", with: { which: 0.667, force: false } },
+      {
+        atMs: 29000,
+        do: "line: operator to a pod",
+        forMs: 9300,
+        with: { how: "slow", which: 0.092, all: false },
+      },
+      { atMs: 31000, do: "edit: quota", with: { quotaBytes: 8000000 } },
+      {
+        atMs: 38300,
+        do: "line: operator to a pod",
+        forMs: 1400,
+        with: { how: "dropped", which: 0.301, ms: 3000, all: true },
+      },
+    ],
+  },
 };

@@ -23,6 +23,14 @@ import { isTrusted } from "./trust.ts";
 /** What a learner may lack that becomes a voter: what a moment's writing comes to, as when its process has restarted. */
 const mostLag = 500;
 
+/** A call as the other end sees it. */
+interface Received {
+  readonly to: string;
+  readonly method: string;
+  readonly write: boolean;
+  readonly timeoutMs: number;
+}
+
 /** The calls of the operator to one member. */
 export class SimClient implements Etcd {
   readonly #world: SimEtcd;
@@ -284,6 +292,7 @@ export class SimClient implements Etcd {
     return group;
   }
 
+  /** Where a call may take minutes, pings tell after five seconds, too, that nobody is there. */
   async #call<T>(
     method: string,
     write: boolean,
@@ -293,7 +302,7 @@ export class SimClient implements Etcd {
     const { to, life } = this.#caller;
     const line = { from: operatorName, to, life, method, write, timeoutMs, ...(signal && { signal }) };
     try {
-      return await this.#world.parts.network.call(line, async () => await this.#answer(method, write, work));
+      return await this.#world.parts.network.call(line, async () => await this.#answer(line, work));
     } catch (error) {
       if (error instanceof LineBroken) refuse("Unreachable", error.message);
       throw error;
@@ -301,16 +310,15 @@ export class SimClient implements Etcd {
   }
 
   /** What happens at the other end. */
-  async #answer<T>(method: string, write: boolean, work: (process: SimProcess) => T): Promise<T> {
-    const { to } = this.#caller;
+  async #answer<T>({ to, method, write, timeoutMs }: Received, work: (process: SimProcess) => T): Promise<T> {
     const process = [...this.#world.processes].find(({ name }) => name === to);
     if (!process) throw new LineBroken("ECONNREFUSED", `nothing listens at ${to}`);
-    if (process.frozen) return await this.#silence();
+    if (process.frozen) return await this.#silence(timeoutMs);
     // The port for metrics.
     if (method === "progress") return work(process);
     process.data.group.tick();
     process.serveWhenPublished();
-    if (!process.serves) return await this.#silence();
+    if (!process.serves) return await this.#silence(timeoutMs);
     this.#handshake(process);
     const { password } = process.data.group;
     // With TLS a member's gateway shows a certificate of its own, which is enough to be told the status.
@@ -324,8 +332,8 @@ export class SimClient implements Etcd {
   }
 
   /** A process that hangs takes the connection and says nothing. */
-  async #silence(): Promise<never> {
-    await new Promise<void>((resolve) => this.#world.parts.clock.timer(5_000, resolve));
+  async #silence(timeoutMs: number): Promise<never> {
+    await new Promise<void>((resolve) => this.#world.parts.clock.timer(timeoutMs, resolve));
     throw new LineBroken("ETIMEDOUT", `no answer from ${this.#caller.to}`);
   }
 }
