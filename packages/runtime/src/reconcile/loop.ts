@@ -76,9 +76,12 @@ export interface LoopServices {
   readonly observer?: LoopObserver;
 }
 
-/** A key may run this often at once, and then once per `calmMs`. */
+/**
+ * A key may run this often at once, and then once per `calmMs`. A failover takes some thirty runs: several within a minute
+ * must not wait for each other, and a controller that calls itself without end must not cost much.
+ */
 const rushRuns = 100;
-const calmMs = 1_000;
+const calmMs = 250;
 
 export class Loop {
   readonly queue: WorkQueue<Cause>;
