@@ -2,13 +2,13 @@
 import { Drill } from "@keelson/sampledb-operator";
 import { eventually } from "../../operator/eventually.ts";
 import type { Bench, Run, Scenario } from "../scenario.ts";
-import { cappedStorage, namespace } from "../world.ts";
+import { cappedStorage } from "../world.ts";
 
 type Fault = "DeletePod" | "Kill" | "Freeze" | "CutOff" | "FillDisk";
 
 /** Orders a drill of the primary and waits for what it records. */
 async function drilled(bench: Bench, fault: Fault, nth: number): Promise<Run> {
-  const { client } = bench.world;
+  const { client, namespace } = bench.world;
   const name = `${fault.toLowerCase()}-${nth}-${Date.now() % 100_000}`;
   await bench.load.steady(60_000);
   await client.kind(Drill).create(
@@ -60,12 +60,13 @@ function drill(fault: Fault, what: string, more: Partial<Scenario> = {}): Scenar
 export const drills: readonly Scenario[] = [
   drill("DeletePod", "the primary's pod"),
   drill("Kill", "the primary's process", {
+    mayLosePlain: true,
     run: async (bench, nth) => {
       await bench.replaceRestarted();
       return await drilled(bench, "Kill", nth);
     },
   }),
-  drill("Freeze", "the primary for 10 s"),
-  drill("CutOff", "the primary for 10 s, by a NetworkPolicy"),
+  drill("Freeze", "the primary for 10 s", { mayLosePlain: true }),
+  drill("CutOff", "the primary for 10 s, by a NetworkPolicy", { mayLosePlain: true }),
   drill("FillDisk", "the primary's volume for 10 s", { spec: { storage: cappedStorage } }),
 ];

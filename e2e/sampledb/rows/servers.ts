@@ -31,6 +31,7 @@ export const primaryKilled: Scenario = {
   fault: "primary's process killed (SIGKILL)",
   goal: "writes resume in ≤ 3 s",
   runs: 10,
+  mayLosePlain: true,
   run: async (bench) => {
     await bench.replaceRestarted();
     const primary = await bench.primary();
@@ -47,6 +48,7 @@ export const primaryFrozen: Scenario = {
   fault: "primary stopped in its tracks (SIGSTOP)",
   goal: "writes resume in ≤ 10 s",
   runs: 10,
+  mayLosePlain: true,
   run: async (bench) => {
     const primary = await bench.primary();
     return await bench.disturbed({
@@ -63,6 +65,7 @@ export const primaryCut: Scenario = {
   fault: "primary cut off from everyone, both ways",
   goal: "writes resume in ≤ 10 s",
   runs: 10,
+  mayLosePlain: true,
   run: async (bench) => {
     const primary = await bench.primary();
     try {
@@ -83,6 +86,7 @@ export const nodeLost: Scenario = {
   fault: "primary's node loses power for 30 s, and nobody is told",
   goal: "writes resume in ≤ 10 s",
   runs: 3,
+  mayLosePlain: true,
   run: async (bench) => {
     const primary = await bench.primary();
     const node = (await bench.world.pod(primary))?.spec?.nodeName ?? "";
@@ -144,6 +148,7 @@ export const volumeLost: Scenario = {
   fault: "primary's volume lost, and its process killed",
   goal: "writes resume in ≤ 3 s, no acknowledged write lost",
   runs: 3,
+  mayLosePlain: true,
   run: async (bench) => {
     await bench.replaceRestarted();
     const primary = await bench.primary();
