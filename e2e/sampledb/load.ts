@@ -227,11 +227,6 @@ export class Load {
     };
   }
 
-  /** What was written so far may be gone: the database is restored to an earlier state. */
-  forget(): void {
-    for (const writer of this.#writers) writer.acknowledged = 0;
-  }
-
   async #write(writer: Writer, offset: number): Promise<void> {
     const { wait } = this.#options;
     const pauseMs = (1_000 * this.#writers.length) / load.writesPerSecond;

@@ -1,7 +1,7 @@
 /** Changes that a person asks for, while clients write. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../../operator/eventually.ts";
-import { type Bench, over, type Run, type Scenario } from "../scenario.ts";
+import type { Bench, Run, Scenario } from "../scenario.ts";
 
 /** Clients write on while something changes; how long they could not is measured. */
 async function changed(bench: Bench, options: Parameters<Bench["disturbed"]>[0]): Promise<Run> {
@@ -264,30 +264,70 @@ export const badSpecs: Scenario = {
   },
 };
 
+/** Written before the backup, and between the backup and the restore. */
+const markers = ["marker/backed-up", "marker/later"] as const;
+
 export const restoredInPlace: Scenario = {
   id: "inplace",
-  fault: "restored in place from a backup, the old data set aside",
-  goal: "the data of the backup is served",
+  fault: "restored in place from a backup, then back to the data that was set aside",
+  goal: "the data of the backup is served, and nothing later; then again every write acknowledged before the restore",
   runs: 3,
   fresh: true,
-  run: async (bench) => {
-    const { world, name, load } = bench;
-    await load.steady(60_000);
+  run: async (bench): Promise<Run> => {
+    const { world, name } = bench;
+    const mark = async (key: string) => {
+      await using redis = await world.logIn(await world.binding(name));
+      await redis.call(["SET", key, "written"]);
+    };
+    const marked = async () => {
+      await using redis = await world.logIn(await world.binding(name));
+      const values = await redis.batch(markers.map((key) => ["GET", key]));
+      return markers.filter((_, index) => String(values[index]) === "written");
+    };
+    await bench.load.steady(60_000);
+    await mark(markers[0]);
     const backup = `${name}-b`;
     await world.takeBackup(backup, name);
-    const since = load.now;
-    load.forget();
-    await world.change(name, { restoreFrom: { backup } });
-    await bench.time(
-      "restored",
-      120_000,
-      async () => (await world.get(name)).status?.restore?.phase === "Done" && (await world.isReady(name)),
-    );
-    const restored = load.now - since;
-    load.forget();
-    await load.steady(60_000);
-    const { longestGapMs } = load.felt(since);
-    const figures = { "longest without a write": longestGapMs, restored };
-    return { figures, missed: over(figures, {}) };
+    await mark(markers[1]);
+    // All that they wrote is set aside. What others write from now on tells how long nobody could.
+    await bench.load.stop();
+    const load = world.load(name, 1);
+    try {
+      const to = async (restoreFrom: { backup: string } | { aside: string }) => {
+        await load.steady(60_000);
+        const before = (await world.get(name)).status?.restore?.id;
+        const since = load.now;
+        // A merge would leave the other source where it is.
+        const sources = { backup: null, aside: null, ...restoreFrom };
+        await world.change(name, { restoreFrom: sources });
+        await bench.time("restored", 120_000, async () => {
+          const { status } = await world.get(name);
+          const { id, phase } = status?.restore ?? {};
+          return id !== before && phase === "Done" && (await world.isReady(name));
+        });
+        const restored = load.now - since;
+        await load.steady(60_000);
+        return { restored, longest: load.felt(since).longestGapMs };
+      };
+      const there = await to({ backup });
+      const served = await marked();
+      const { aside } = (await world.get(name)).status?.restore ?? {};
+      if (aside === undefined) throw new Error("the status does not name the data that was set aside");
+      const back = await to({ aside });
+      const again = await marked();
+      return {
+        figures: {
+          "longest without a write": Math.max(there.longest, back.longest),
+          restored: there.restored,
+          "back again": back.restored,
+        },
+        missed: [
+          ...(served.join() === markers[0] ? [] : [`the backup serves the keys ${served.join(", ")}`]),
+          ...(again.length === markers.length ? [] : [`what was set aside serves ${again.join(", ")}`]),
+        ],
+      };
+    } finally {
+      await load.stop();
+    }
   },
 };
