@@ -1,6 +1,8 @@
 /** A cluster with the SampleDB operator installed, and everything that scenarios do to it. */
+import { execFile as execFileWithCallback } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Client } from "@keelson/client";
 import { isNotFound } from "@keelson/client";
 import type { Fault, NodeHost } from "@keelson/node";
@@ -17,6 +19,7 @@ import {
   Node,
   PersistentVolumeClaim,
   Pod,
+  PodDisruptionBudget,
   Secret,
   Service,
   StatefulSet,
@@ -28,6 +31,8 @@ import { makeOperatorImages } from "../operator/images.ts";
 import { Installation } from "../operator/installation.ts";
 import { operatorImages, project } from "./images.ts";
 import { type Binding, Load, logIn } from "./load.ts";
+
+const execFile = promisify(execFileWithCallback);
 
 /** A storage class whose volumes are full when they are full. */
 const cappedClass = {
@@ -295,6 +300,32 @@ export class World implements AsyncDisposable {
   async cordon(node: string, cordoned: boolean): Promise<void> {
     const body = { spec: { unschedulable: cordoned } };
     await this.client.kind(Node).patch({ name: node }, { type: "merge", body });
+  }
+
+  /** As a person does: cordons, and evicts every pod as soon as its disruption budgets allow that. */
+  async drain(node: string): Promise<void> {
+    const options = ["--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=60s"];
+    try {
+      await execFile("kubectl", ["--kubeconfig", this.kubeconfig, "drain", node, ...options]);
+    } catch (error) {
+      // Each attempt has its line; the last ones say what kubectl gave up on.
+      const words = (error as { stderr?: string }).stderr?.trim().split("\n").at(-1) ?? String(error);
+      throw new Error(`${node} could not be drained: ${words}; ${await this.#budgets()}`, { cause: error });
+    }
+  }
+
+  async #budgets(): Promise<string> {
+    const { items } = await this.client.kind(PodDisruptionBudget).list({ namespace: this.namespace });
+    const told = items.map(({ metadata, status }) => {
+      const {
+        currentHealthy = 0,
+        desiredHealthy = 0,
+        disruptionsAllowed = 0,
+        expectedPods = 0,
+      } = status ?? {};
+      return `${metadata.name} allows ${disruptionsAllowed}: ${currentHealthy} healthy of ${expectedPods} expected, ${desiredHealthy} wanted`;
+    });
+    return told.join("; ");
   }
 
   async operatorNode(): Promise<string | undefined> {

@@ -205,3 +205,39 @@ export const handedOver: Scenario = {
     }
   },
 };
+
+/** The operator moves too, where it runs on that node. */
+export const drained: Scenario = {
+  id: "drain",
+  fault: "primary's node drained by `kubectl drain`, which evicts every pod as the disruption budgets allow",
+  goal: "the node is empty, the handover was planned, no writes for ≤ 500 ms",
+  runs: 3,
+  run: async (bench) => {
+    const { world, name, load } = bench;
+    const primary = await bench.primary();
+    const node = (await world.pod(primary))?.spec?.nodeName ?? "";
+    const failover = async () => (await world.get(name)).status?.lastFailover?.at;
+    const before = await failover();
+    const missed: string[] = [];
+    let drained = 0;
+    try {
+      const run = await bench.disturbed({
+        disturb: async () => {
+          const since = load.now;
+          await world.drain(node);
+          drained = load.now - since;
+          const left = (await world.pods(name)).filter(({ spec }) => spec?.nodeName === node);
+          missed.push(...left.map(({ metadata }) => `${metadata.name} is still on ${node}`));
+          // A server whose volume is on that node waits for it.
+          await world.cordon(node, false);
+        },
+        healed: async () => (await bench.primary()) !== primary,
+        limits: { "longest without a write": 500 },
+      });
+      if ((await failover()) !== before) missed.push("the primary was lost before it could hand over");
+      return { figures: { ...run.figures, drained }, missed: [...run.missed, ...missed] };
+    } finally {
+      await world.cordon(node, false);
+    }
+  },
+};
