@@ -111,12 +111,8 @@ async function everyCrashOf(scenario: (c: Cluster) => Promise<void>, leastWrites
   expect(runs).toBe(2 * writes + 1);
 }
 
-/**
- * Marked as failing: at the end of a run its client is deleted before the result is recorded. Who takes over in between
- * waits for the answer of a client that is gone, until the time to recover is over, and records that nothing recovered.
- */
 describe("a drill whose operator dies at any write", { timeout: 300_000 }, () => {
-  test.fails("deletes each of all pods once", async () => {
+  test("deletes each of all pods once", async () => {
     await everyCrashOf(async (c) => {
       await start(c, { fault: "DeletePod", ...everyone });
       const before = await uids(c);
@@ -133,7 +129,7 @@ describe("a drill whose operator dies at any write", { timeout: 300_000 }, () =>
     }, 6);
   });
 
-  test.fails("enters each victim with one container that kills", async () => {
+  test("enters each victim with one container that kills", async () => {
     await everyCrashOf(async (c) => {
       await start(c, { fault: "Kill", ...everyone });
       const entered = async () =>
@@ -164,7 +160,7 @@ describe("a drill whose operator dies at any write", { timeout: 300_000 }, () =>
     }, 6);
   });
 
-  test.fails("cuts all pods off for its time, and mends that", async () => {
+  test("cuts all pods off for its time, and mends that", async () => {
     await everyCrashOf(async (c) => {
       await start(c, { fault: "CutOff", durationSeconds: 3, ...everyone });
       const cut = async () =>
