@@ -69,10 +69,20 @@ export interface Felt {
 export interface LoadReport {
   readonly acknowledged: number;
   readonly perSecond: number;
+  /** Whether every key was read after the last write: without that nothing is known of losses. Older results lack it. */
+  readonly read?: boolean;
+  /** Why the keys could not be read at the end. */
+  readonly unreadable?: string;
   /** Writes that WAIT acknowledged and that are gone: there must be none. */
   readonly lostByWait: readonly string[];
   /** Writes with a plain acknowledgement that are gone. */
   readonly lostPlain: number;
+}
+
+/** Acknowledged writes that are gone, as sentences. */
+export interface Loss {
+  readonly byWait: readonly string[];
+  readonly plain: readonly string[];
 }
 
 interface Writer {
@@ -91,14 +101,19 @@ export class Load {
   readonly #waits: number[] = [];
   readonly #errors: { readonly atMs: number; readonly why: string }[] = [];
   readonly #startedMs = performance.now();
-  #lostByWait: string[] = [];
-  #lostPlain = 0;
+  readonly #lostByWait = new Set<string>();
+  /** How many writes are gone, by the sentence that says so: a loss that is met again counts once. */
+  readonly #lostPlain = new Map<string, number>();
+  /** How many writes there were when every key was read last. */
+  #readAt = -1;
+  #bind: LoadOptions["binding"];
   #binding: ReturnType<LoadOptions["binding"]> | undefined;
   #boundMs = performance.now();
   #stopped = false;
 
   constructor(options: LoadOptions) {
     this.#options = options;
+    this.#bind = options.binding;
     this.#writers = Array.from({ length: load.waiting + load.plain }, (_, index) => ({
       key: `${options.prefix}/${index}`,
       waits: index < load.waiting,
@@ -151,19 +166,37 @@ export class Load {
     }
   }
 
-  /** Reads every key: nothing that WAIT acknowledged may be missing. */
-  async check(): Promise<void> {
+  /** Reads every key, and says which of the newest acknowledged values are not there. */
+  async check(): Promise<Loss> {
     const before = this.#writers.map(({ acknowledged }) => acknowledged);
-    await this.#persistently(30_000, async (redis) => {
-      for (const [index, writer] of this.#writers.entries()) {
-        const is = Number((await redis.call(["GET", writer.key])) ?? 0);
-        const missing = (before[index] ?? 0) - is;
-        if (missing <= 0) continue;
-        if (writer.waits && this.#options.wait > 0)
-          this.#lostByWait.push(`${writer.key} was ${before[index]} and is ${is}`);
-        else this.#lostPlain += missing;
-      }
+    const writes = this.#ends.length;
+    const values = await this.#persistently(30_000, async (redis) => {
+      const read: number[] = [];
+      for (const { key } of this.#writers) read.push(Number((await redis.call(["GET", key])) ?? 0));
+      return read;
     });
+    const byWait: string[] = [];
+    const plain: string[] = [];
+    for (const [index, writer] of this.#writers.entries()) {
+      const [was = 0, is = 0] = [before[index], values[index]];
+      if (is >= was) continue;
+      const sentence = `${writer.key} was acknowledged as ${was} and is ${is}`;
+      if (writer.waits && this.#options.wait > 0) {
+        byWait.push(sentence);
+        this.#lostByWait.add(sentence);
+      } else {
+        plain.push(sentence);
+        this.#lostPlain.set(sentence, was - is);
+      }
+    }
+    this.#readAt = writes;
+    return { byWait, plain };
+  }
+
+  /** From now on keys are read there: the Service of the database is gone. */
+  moveTo(binding: Binding): void {
+    this.#bind = async () => binding;
+    this.#binding = undefined;
   }
 
   /** How many keys the clients have written. */
@@ -178,19 +211,20 @@ export class Load {
 
   async finish(options: { readonly check: boolean } = { check: true }): Promise<LoadReport> {
     await this.stop();
-    if (options.check) await this.check();
+    let unreadable: string | undefined;
+    if (options.check)
+      await this.check().catch((error: unknown) => {
+        unreadable = error instanceof Error ? error.message : String(error);
+      });
     const seconds = (this.now - this.#startedMs) / 1_000;
     return {
       acknowledged: this.#ends.length,
       perSecond: Math.round(this.#ends.length / seconds),
-      lostByWait: [...new Set(this.#lostByWait)],
-      lostPlain: this.#lostPlain,
+      read: this.#readAt === this.#ends.length && unreadable === undefined,
+      ...(unreadable === undefined ? {} : { unreadable }),
+      lostByWait: [...this.#lostByWait],
+      lostPlain: [...this.#lostPlain.values()].reduce((total, each) => total + each, 0),
     };
-  }
-
-  /** What was written so far may be gone: the database is restored to an earlier state. */
-  forget(): void {
-    for (const writer of this.#writers) writer.acknowledged = 0;
   }
 
   async #write(writer: Writer, offset: number): Promise<void> {
@@ -227,7 +261,7 @@ export class Load {
   }
 
   async #connect(): Promise<RedisConnection> {
-    this.#binding ??= this.#options.binding();
+    this.#binding ??= this.#bind();
     return await logIn(this.#options.socket, await this.#binding, attemptMs);
   }
 
@@ -240,7 +274,7 @@ export class Load {
     }
   }
 
-  async #persistently(withinMs: number, work: (redis: RedisConnection) => Promise<void>): Promise<void> {
+  async #persistently<T>(withinMs: number, work: (redis: RedisConnection) => Promise<T>): Promise<T> {
     const until = this.now + withinMs;
     for (;;) {
       try {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../operator/eventually.ts";
 import { replaceRestarted } from "../operator/replace-restarted.ts";
 import type { Load } from "./load.ts";
-import { namespace, type Spec, type World } from "./world.ts";
+import type { Spec, World } from "./world.ts";
 
 /** What one run showed. */
 export interface Run {
@@ -22,6 +22,13 @@ export interface Scenario {
   readonly spec?: Spec;
   /** A database of its own for every run. */
   readonly fresh?: boolean;
+  /** In a namespace of its own. */
+  readonly ownNamespace?: boolean;
+  /**
+   * The primary's process, volume or network is taken away without a warning: what the primary alone acknowledged may be
+   * lost. Otherwise every acknowledged write must be there. Default: false.
+   */
+  readonly mayLosePlain?: boolean;
   /** Several runs can go on at the same time: what it does touches its own database only, and no time is its goal. */
   readonly mayShare?: boolean;
   /** Before the first run on a database, and after the last. */
@@ -74,7 +81,7 @@ export class Bench {
   }
 
   ref(name: string): { namespace: string; name: string } {
-    return { namespace, name };
+    return { namespace: this.world.namespace, name };
   }
 
   async time(what: string, withinMs: number, condition: () => Promise<boolean>): Promise<number> {

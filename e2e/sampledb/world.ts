@@ -1,6 +1,8 @@
 /** A cluster with the SampleDB operator installed, and everything that scenarios do to it. */
+import { execFile as execFileWithCallback } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Client } from "@keelson/client";
 import { isNotFound } from "@keelson/client";
 import type { Fault, NodeHost } from "@keelson/node";
@@ -13,9 +15,11 @@ import {
 import {
   Deployment,
   Event,
+  Namespace,
   Node,
   PersistentVolumeClaim,
   Pod,
+  PodDisruptionBudget,
   Secret,
   Service,
   StatefulSet,
@@ -28,7 +32,8 @@ import { Installation } from "../operator/installation.ts";
 import { operatorImages, project } from "./images.ts";
 import { type Binding, Load, logIn } from "./load.ts";
 
-export const namespace = "default";
+const execFile = promisify(execFileWithCallback);
+
 /** A storage class whose volumes are full when they are full. */
 const cappedClass = {
   metadata: { name: "capped" },
@@ -39,21 +44,30 @@ const cappedClass = {
 };
 export const cappedStorage = { size: "128Mi", className: cappedClass.metadata.name } as const;
 
+interface Parts {
+  readonly client: Client;
+  readonly kubeconfig: string;
+  readonly nodes: NodeHost;
+  readonly socket: string;
+}
+
 export type Spec = Partial<SampleDBObject["spec"]>;
 
 export class World implements AsyncDisposable {
   readonly client: Client;
   readonly operator: Installation;
   readonly kubeconfig: string;
+  /** Of the databases. */
+  readonly namespace: string;
+  readonly #parts: Parts;
   readonly #nodes: NodeHost;
   readonly #socket: string;
   readonly #stack: AsyncDisposableStack;
   #loads = 0;
 
-  private constructor(
-    parts: { client: Client; kubeconfig: string; nodes: NodeHost; socket: string },
-    stack: AsyncDisposableStack,
-  ) {
+  private constructor(parts: Parts, namespace: string, stack: AsyncDisposableStack) {
+    this.namespace = namespace;
+    this.#parts = parts;
     this.client = parts.client;
     this.kubeconfig = parts.kubeconfig;
     this.operator = new Installation(parts.client, project);
@@ -69,7 +83,7 @@ export class World implements AsyncDisposable {
       await makeOperatorImages(project, operatorImages, say);
       const socket = join(dataDirectory, "sockets", "dial");
       const { client, kubeconfig } = plane;
-      const world = new World({ client, kubeconfig, nodes, socket }, stack);
+      const world = new World({ client, kubeconfig, nodes, socket }, "default", stack);
       await client.kind(StorageClass).create(cappedClass);
       await world.operator.install(operatorImages[0]);
       return world;
@@ -79,20 +93,30 @@ export class World implements AsyncDisposable {
     }
   }
 
+  /** The same cluster, with databases in a namespace that is made for them. */
+  async inNamespace(name: string): Promise<World> {
+    await this.client.kind(Namespace).create({ metadata: { name } });
+    return new World(this.#parts, name, new AsyncDisposableStack());
+  }
+
   // ---------------------------------------------------------------------------------- databases
 
   async create(name: string, spec: Spec): Promise<void> {
     const whole = { version: "7.0", onDelete: "Delete" as const, ...spec };
-    await this.client.kind(SampleDB).create(SampleDB.object({ metadata: { namespace, name }, spec: whole }));
+    await this.client
+      .kind(SampleDB)
+      .create(SampleDB.object({ metadata: { namespace: this.namespace, name }, spec: whole }));
   }
 
   async get(name: string): Promise<SampleDBObject> {
-    return await this.client.kind(SampleDB).get({ namespace, name });
+    return await this.client.kind(SampleDB).get({ namespace: this.namespace, name });
   }
 
   async change(name: string, spec: object, annotations?: Record<string, string | null>): Promise<void> {
     const body = { spec, ...(annotations && { metadata: { annotations } }) };
-    await this.client.kind(SampleDB).patch({ namespace, name }, { type: "merge", body: body as never });
+    await this.client
+      .kind(SampleDB)
+      .patch({ namespace: this.namespace, name }, { type: "merge", body: body as never });
   }
 
   async isReady(name: string): Promise<boolean> {
@@ -121,7 +145,7 @@ export class World implements AsyncDisposable {
   async remove(name: string, withinMs = 120_000): Promise<void> {
     await this.client
       .kind(SampleDB)
-      .delete({ namespace, name })
+      .delete({ namespace: this.namespace, name })
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
@@ -129,37 +153,39 @@ export class World implements AsyncDisposable {
   }
 
   async find(name: string): Promise<SampleDBObject | undefined> {
-    return await this.client.kind(SampleDB).find({ namespace, name });
+    return await this.client.kind(SampleDB).find({ namespace: this.namespace, name });
   }
 
   async backup(name: string) {
-    return await this.client.kind(SampleDBBackup).find({ namespace, name });
+    return await this.client.kind(SampleDBBackup).find({ namespace: this.namespace, name });
   }
 
   /** Takes a backup and waits until it is proven. */
   async takeBackup(name: string, database: string): Promise<void> {
     await this.client
       .kind(SampleDBBackup)
-      .create(SampleDBBackup.object({ metadata: { namespace, name }, spec: { database } }));
+      .create(SampleDBBackup.object({ metadata: { namespace: this.namespace, name }, spec: { database } }));
     await eventually(`${name} is taken`, 180_000, async () => {
-      const { status } = await this.client.kind(SampleDBBackup).get({ namespace, name });
+      const { status } = await this.client.kind(SampleDBBackup).get({ namespace: this.namespace, name });
       if (status?.phase === "Failed") throw new Error(status.failure?.message);
       return status?.phase === "Done";
     });
   }
 
   async password(name: string): Promise<string> {
-    const secret = await this.client.kind(Secret).get({ namespace, name: `${name}-binding` });
+    const secret = await this.client.kind(Secret).get({ namespace: this.namespace, name: `${name}-binding` });
     return Buffer.from(secret.data?.["password"] ?? "", "base64").toString();
   }
 
   async deleteSecret(name: string): Promise<void> {
-    await this.client.kind(Secret).delete({ namespace, name });
+    await this.client.kind(Secret).delete({ namespace: this.namespace, name });
   }
 
   async binding(name: string): Promise<Binding> {
-    const { spec } = await this.client.kind(Service).get({ namespace, name });
-    const { data = {} } = await this.client.kind(Secret).get({ namespace, name: `${name}-binding` });
+    const { spec } = await this.client.kind(Service).get({ namespace: this.namespace, name });
+    const { data = {} } = await this.client
+      .kind(Secret)
+      .get({ namespace: this.namespace, name: `${name}-binding` });
     const value = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
     const authority = value("ca.crt");
     return {
@@ -191,28 +217,44 @@ export class World implements AsyncDisposable {
       await redis.call(["SET", `ballast/${index}`, randomBytes(1 << 20)]);
   }
 
-  /** The backup that a deleted database left. */
-  async lastSnapshot(name: string): Promise<{ readonly name: string; readonly keys: number }> {
-    const { items } = await this.client.kind(SampleDBBackup).list({ namespace });
-    const found = items.find(
-      ({ metadata, status }) => metadata.name.startsWith(`${name}-final`) && status?.phase === "Done",
+  /** The names of the proven backups that a deleted database left: there should be one. */
+  async lastSnapshots(name: string): Promise<string[]> {
+    const { items } = await this.client.kind(SampleDBBackup).list({ namespace: this.namespace });
+    return items
+      .filter(({ metadata, status }) => metadata.name.startsWith(`${name}-final`) && status?.phase === "Done")
+      .map(({ metadata }) => metadata.name);
+  }
+
+  /** Makes a database of the same name from the last snapshot, and resolves when it serves that. */
+  async restoreLast(name: string, spec: Spec, withinMs = 300_000): Promise<void> {
+    const [backup] = await this.lastSnapshots(name);
+    if (backup === undefined) throw new Error(`${name} left no snapshot`);
+    await this.create(name, {
+      ...spec,
+      onDelete: "Delete",
+      restoreFrom: { backup, allowUnverified: false, request: "" },
+    });
+    await eventually(
+      `${name} is restored`,
+      withinMs,
+      async () => (await this.get(name)).status?.restore?.phase === "Done" && (await this.isReady(name)),
+      async () => await this.told(name),
     );
-    if (!found) throw new Error(`${name} left no snapshot`);
-    return { name: found.metadata.name, keys: found.status?.keys ?? 0 };
   }
 
   /** How many pods are not as the StatefulSet makes them now. */
   async outdated(name: string): Promise<number> {
     const key = "sampledb.keelson.dev/template";
-    const set = await this.client.kind(StatefulSet).get({ namespace, name });
+    const set = await this.client.kind(StatefulSet).get({ namespace: this.namespace, name });
     const wanted = set.spec?.template?.metadata?.annotations?.[key];
     const { metadata, status } = await this.get(name);
     if (status?.observedGeneration !== metadata.generation) return 99;
     return (await this.pods(name)).filter((pod) => pod.metadata.annotations?.[key] !== wanted).length;
   }
 
+  /** In any namespace: an event about a volume is in none of those that go. */
   async hasEvent(reason: string, about: string): Promise<boolean> {
-    const { items } = await this.client.kind(Event).list({ namespace });
+    const { items } = await this.client.kind(Event).list();
     return items.some((event) => event.reason === reason && event.involvedObject?.name === about);
   }
 
@@ -228,32 +270,62 @@ export class World implements AsyncDisposable {
   // ---------------------------------------------------------------------------------- pods and faults
 
   async pods(name: string) {
-    const { items } = await this.client
-      .kind(Pod)
-      .list({ namespace, labels: `app.kubernetes.io/instance=${name},app.kubernetes.io/name=sampledb` });
+    const { items } = await this.client.kind(Pod).list({
+      namespace: this.namespace,
+      labels: `app.kubernetes.io/instance=${name},app.kubernetes.io/name=sampledb`,
+    });
     return items;
   }
 
   async claims(name: string) {
     const { items } = await this.client
       .kind(PersistentVolumeClaim)
-      .list({ namespace, labels: `app.kubernetes.io/instance=${name}` });
+      .list({ namespace: this.namespace, labels: `app.kubernetes.io/instance=${name}` });
     return items;
   }
 
   async pod(name: string) {
-    return await this.client.kind(Pod).find({ namespace, name });
+    return await this.client.kind(Pod).find({ namespace: this.namespace, name });
   }
 
   async deletePod(name: string, gracePeriodSeconds?: number): Promise<void> {
     await this.client
       .kind(Pod)
-      .delete({ namespace, name }, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds });
+      .delete(
+        { namespace: this.namespace, name },
+        gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds },
+      );
   }
 
   async cordon(node: string, cordoned: boolean): Promise<void> {
     const body = { spec: { unschedulable: cordoned } };
     await this.client.kind(Node).patch({ name: node }, { type: "merge", body });
+  }
+
+  /** As a person does: cordons, and evicts every pod as soon as its disruption budgets allow that. */
+  async drain(node: string): Promise<void> {
+    const options = ["--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=60s"];
+    try {
+      await execFile("kubectl", ["--kubeconfig", this.kubeconfig, "drain", node, ...options]);
+    } catch (error) {
+      // Each attempt has its line; the last ones say what kubectl gave up on.
+      const words = (error as { stderr?: string }).stderr?.trim().split("\n").at(-1) ?? String(error);
+      throw new Error(`${node} could not be drained: ${words}; ${await this.#budgets()}`, { cause: error });
+    }
+  }
+
+  async #budgets(): Promise<string> {
+    const { items } = await this.client.kind(PodDisruptionBudget).list({ namespace: this.namespace });
+    const told = items.map(({ metadata, status }) => {
+      const {
+        currentHealthy = 0,
+        desiredHealthy = 0,
+        disruptionsAllowed = 0,
+        expectedPods = 0,
+      } = status ?? {};
+      return `${metadata.name} allows ${disruptionsAllowed}: ${currentHealthy} healthy of ${expectedPods} expected, ${desiredHealthy} wanted`;
+    });
+    return told.join("; ");
   }
 
   async operatorNode(): Promise<string | undefined> {

@@ -1,7 +1,9 @@
 /** Changes that a person asks for, while clients write. */
+import { X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../../operator/eventually.ts";
-import { type Bench, over, type Run, type Scenario } from "../scenario.ts";
+import { type Reason, reasons } from "@keelson/sampledb-operator";
+import { Secret } from "keelson/kinds";
+import type { Bench, Run, Scenario } from "../scenario.ts";
 
 /** Clients write on while something changes; how long they could not is measured. */
 async function changed(bench: Bench, options: Parameters<Bench["disturbed"]>[0]): Promise<Run> {
@@ -124,6 +126,23 @@ export const rotated: Scenario = {
   },
 };
 
+/** The fingerprint of the certificate in the Secret. */
+async function issued({ world, name }: Bench): Promise<string> {
+  const { data } = await world.client.kind(Secret).get({ namespace: world.namespace, name: `${name}-tls` });
+  return new X509Certificate(Buffer.from(data?.["tls.crt"] ?? "", "base64")).fingerprint256;
+}
+
+/** What each server presents, asked at its own address: a Service would lead to one of them. */
+async function presented({ world, name }: Bench): Promise<(string | undefined)[]> {
+  const binding = await world.binding(name);
+  return await Promise.all(
+    (await world.pods(name)).map(async ({ status }) => {
+      await using redis = await world.logIn({ ...binding, ip: status?.podIP ?? "" });
+      return redis.fingerprint;
+    }),
+  );
+}
+
 export const certificates: Scenario = {
   id: "certificate",
   fault: "the servers' certificate replaced, with TLS",
@@ -132,14 +151,13 @@ export const certificates: Scenario = {
   spec: { tls: {} },
   run: async (bench) => {
     const { world, name } = bench;
-    const presented = async () => {
-      await using redis = await world.logIn(await world.binding(name));
-      return redis.fingerprint;
-    };
-    const before = await presented();
+    const before = await issued(bench);
     return await changed(bench, {
       disturb: async () => await world.deleteSecret(`${name}-tls`),
-      healed: async () => (await presented()) !== before,
+      healed: async () => {
+        const now = await issued(bench);
+        return now !== before && (await presented(bench)).every((each) => each === now);
+      },
       limits: { "longest without a write": 1_000 },
     });
   },
@@ -231,63 +249,159 @@ export const grown: Scenario = {
     }),
 };
 
-/** Each is refused or waits with a reason, and the correction is enough. */
+interface BadSpec {
+  readonly spec: object;
+  readonly correction: object;
+  /** What Ready says of it: its reason, and words of its message. */
+  readonly reason: Reason;
+  readonly words: RegExp;
+}
+
+const nowhere = { pod: { nodeSelector: { "no-such": "node" } } };
+const badOnes: readonly BadSpec[] = [
+  {
+    spec: { image: "no-such-image" },
+    correction: { image: "redis" },
+    reason: reasons.rolloutFailed,
+    words: /does not start: (ErrImagePull|ImagePullBackOff).*correct the spec/s,
+  },
+  {
+    spec: { version: "6.2" },
+    correction: { version: "8.0" },
+    reason: reasons.versionRefused,
+    words: /Redis 6\.2 is not supported/,
+  },
+  {
+    spec: { version: "7.0" },
+    correction: { version: "8.0" },
+    reason: reasons.versionRefused,
+    words: /cannot go back to 7\.0.*set spec\.version back to 8\.0/s,
+  },
+  {
+    spec: { version: "10.0" },
+    correction: { version: "8.0" },
+    reason: reasons.versionRefused,
+    words: /to 10\.0 would skip a major version/,
+  },
+  {
+    spec: { settings: { appendonly: "no" } },
+    correction: { settings: { appendonly: null } },
+    reason: reasons.settingRefused,
+    words: /the setting appendonly is decided by the operator; remove it/,
+  },
+  {
+    spec: nowhere,
+    correction: { pod: null },
+    reason: reasons.rolloutFailed,
+    words: /does not start: Unschedulable.*correct the spec/s,
+  },
+];
+
+/** Each is refused with a reason and a sentence, and the correction is enough. */
 export const badSpecs: Scenario = {
   id: "badspecs",
   fault:
-    "bad specs (unknown image, downgrade, skipped major, forbidden setting, unschedulable), each corrected",
-  goal: "refused with a sentence, no outage, well after the correction",
+    "bad specs (unknown image, unsupported version, downgrade, skipped major, forbidden setting, unschedulable), each corrected",
+  goal: "each refused with its reason and a sentence, no server restarted, no outage, well after the correction",
   runs: 3,
+  spec: { version: "8.0" },
   run: async (bench) => {
     const { world, name } = bench;
-    const bad: readonly { readonly spec: object; readonly good: object }[] = [
-      { spec: { image: "no-such-image" }, good: { image: "redis" } },
-      { spec: { version: "6.2" }, good: { version: "7.0" } },
-      { spec: { version: "9.0" }, good: { version: "7.0" } },
-      { spec: { settings: { appendonly: "no" } }, good: { settings: { appendonly: null } } },
-      { spec: { pod: { nodeSelector: { "no-such": "node" } } }, good: { pod: null } },
-    ];
-    return await changed(bench, {
+    const uids = async () =>
+      (await world.pods(name))
+        .map(({ metadata }) => metadata.uid)
+        .sort()
+        .join();
+    const before = await uids();
+    const run = await changed(bench, {
       disturb: async () => {
-        for (const { spec, good } of bad) {
+        for (const { spec, correction, reason, words } of badOnes) {
           await world.change(name, spec);
-          await eventually(`${JSON.stringify(spec)} is noticed`, 60_000, async () => {
-            const { status, metadata } = await world.get(name);
-            return status?.observedGeneration === metadata.generation && !(await world.isReady(name));
-          });
-          await world.change(name, good);
+          await bench.time(
+            `${JSON.stringify(spec)} is refused by ${reason} and ${words}`,
+            60_000,
+            async () => {
+              const { status, metadata } = await world.get(name);
+              const ready = status?.conditions?.find(({ type }) => type === "Ready");
+              const isTold =
+                ready?.status === "False" && ready.reason === reason && words.test(ready.message ?? "");
+              return status?.observedGeneration === metadata.generation && isTold;
+            },
+          );
+          await world.change(name, correction);
           await world.whenReady(name, 120_000);
         }
       },
-      limits: { "longest without a write": 3_000 },
+      limits: { "longest without a write": 1_000 },
     });
+    return (await uids()) === before ? run : { ...run, missed: [...run.missed, "servers were restarted"] };
   },
 };
 
+/** Written before the backup, and between the backup and the restore. */
+const markers = ["marker/backed-up", "marker/later"] as const;
+
 export const restoredInPlace: Scenario = {
   id: "inplace",
-  fault: "restored in place from a backup, the old data set aside",
-  goal: "the data of the backup is served",
+  fault: "restored in place from a backup, then back to the data that was set aside",
+  goal: "the data of the backup is served, and nothing later; then again every write acknowledged before the restore",
   runs: 3,
   fresh: true,
-  run: async (bench) => {
-    const { world, name, load } = bench;
-    await load.steady(60_000);
+  run: async (bench): Promise<Run> => {
+    const { world, name } = bench;
+    const mark = async (key: string) => {
+      await using redis = await world.logIn(await world.binding(name));
+      await redis.call(["SET", key, "written"]);
+    };
+    const marked = async () => {
+      await using redis = await world.logIn(await world.binding(name));
+      const values = await redis.batch(markers.map((key) => ["GET", key]));
+      return markers.filter((_, index) => String(values[index]) === "written");
+    };
+    await bench.load.steady(60_000);
+    await mark(markers[0]);
     const backup = `${name}-b`;
     await world.takeBackup(backup, name);
-    const since = load.now;
-    load.forget();
-    await world.change(name, { restoreFrom: { backup } });
-    await bench.time(
-      "restored",
-      120_000,
-      async () => (await world.get(name)).status?.restore?.phase === "Done" && (await world.isReady(name)),
-    );
-    const restored = load.now - since;
-    load.forget();
-    await load.steady(60_000);
-    const { longestGapMs } = load.felt(since);
-    const figures = { "longest without a write": longestGapMs, restored };
-    return { figures, missed: over(figures, {}) };
+    await mark(markers[1]);
+    // All that they wrote is set aside. What others write from now on tells how long nobody could.
+    await bench.load.stop();
+    const load = world.load(name, 1);
+    try {
+      const to = async (restoreFrom: { backup: string } | { aside: string }) => {
+        await load.steady(60_000);
+        const before = (await world.get(name)).status?.restore?.id;
+        const since = load.now;
+        // A merge would leave the other source where it is.
+        const sources = { backup: null, aside: null, ...restoreFrom };
+        await world.change(name, { restoreFrom: sources });
+        await bench.time("restored", 120_000, async () => {
+          const { status } = await world.get(name);
+          const { id, phase } = status?.restore ?? {};
+          return id !== before && phase === "Done" && (await world.isReady(name));
+        });
+        const restored = load.now - since;
+        await load.steady(60_000);
+        return { restored, longest: load.felt(since).longestGapMs };
+      };
+      const there = await to({ backup });
+      const served = await marked();
+      const { aside } = (await world.get(name)).status?.restore ?? {};
+      if (aside === undefined) throw new Error("the status does not name the data that was set aside");
+      const back = await to({ aside });
+      const again = await marked();
+      return {
+        figures: {
+          "longest without a write": Math.max(there.longest, back.longest),
+          restored: there.restored,
+          "back again": back.restored,
+        },
+        missed: [
+          ...(served.join() === markers[0] ? [] : [`the backup serves the keys ${served.join(", ")}`]),
+          ...(again.length === markers.length ? [] : [`what was set aside serves ${again.join(", ")}`]),
+        ],
+      };
+    } finally {
+      await load.stop();
+    }
   },
 };

@@ -84,6 +84,7 @@ export const crashes: Scenario = {
     "operator killed before and after changes to Kubernetes and Redis, while it fails over, hands over, rolls out, grows",
   goal: "converges to the same end state at 20 points, no acknowledged write lost",
   runs: 20,
+  mayLosePlain: true,
   prepare: async (bench) => {
     await bench.world.operator.remove();
     incumbent = await start(bench);

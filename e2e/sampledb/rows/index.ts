@@ -20,6 +20,7 @@ export const scenarios: readonly Scenario[] = [
   servers.volumeLost,
   servers.diskFull,
   servers.handedOver,
+  servers.drained,
   changes.upgraded,
   changes.upgradedAlone,
   changes.wentBack,

@@ -1,5 +1,4 @@
 /** A database that is deleted with a last snapshot, and restored from it: a small one, and one of a gigabyte. */
-import { eventually } from "../../operator/eventually.ts";
 import { over, type Scenario } from "../scenario.ts";
 
 interface Size {
@@ -27,19 +26,8 @@ function snapshotAndRestore({ id, what, megabytes, storage, limitMs }: Size): Sc
       const deletedAt = performance.now();
       await world.remove(name, 300_000);
       const snapshot = performance.now() - deletedAt;
-      const backup = await world.lastSnapshot(name);
       const restoredAt = performance.now();
-      await world.create(name, {
-        ...place,
-        onDelete: "Delete",
-        restoreFrom: { backup: backup.name, allowUnverified: false, request: "" },
-      });
-      await eventually(
-        "it is restored",
-        300_000,
-        async () => (await world.get(name)).status?.restore?.phase === "Done" && (await world.isReady(name)),
-        async () => await world.told(name),
-      );
+      await world.restoreLast(name, place);
       const restore = performance.now() - restoredAt;
       const keys = (await world.get(name)).status?.restore?.keys ?? 0;
       const wanted = megabytes + bench.load.keys;

@@ -9,6 +9,7 @@ export const operatorKilled: Scenario = {
   fault: "operator killed, and the primary with it",
   goal: "writes resume when it is back; no write lost",
   runs: 3,
+  mayLosePlain: true,
   run: async (bench) => {
     await bench.replaceRestarted();
     await bench.world.operator.scale(0);

@@ -31,6 +31,7 @@ export const primaryKilled: Scenario = {
   fault: "primary's process killed (SIGKILL)",
   goal: "writes resume in ≤ 3 s",
   runs: 10,
+  mayLosePlain: true,
   run: async (bench) => {
     await bench.replaceRestarted();
     const primary = await bench.primary();
@@ -47,6 +48,7 @@ export const primaryFrozen: Scenario = {
   fault: "primary stopped in its tracks (SIGSTOP)",
   goal: "writes resume in ≤ 10 s",
   runs: 10,
+  mayLosePlain: true,
   run: async (bench) => {
     const primary = await bench.primary();
     return await bench.disturbed({
@@ -63,6 +65,7 @@ export const primaryCut: Scenario = {
   fault: "primary cut off from everyone, both ways",
   goal: "writes resume in ≤ 10 s",
   runs: 10,
+  mayLosePlain: true,
   run: async (bench) => {
     const primary = await bench.primary();
     try {
@@ -83,6 +86,7 @@ export const nodeLost: Scenario = {
   fault: "primary's node loses power for 30 s, and nobody is told",
   goal: "writes resume in ≤ 10 s",
   runs: 3,
+  mayLosePlain: true,
   run: async (bench) => {
     const primary = await bench.primary();
     const node = (await bench.world.pod(primary))?.spec?.nodeName ?? "";
@@ -144,6 +148,7 @@ export const volumeLost: Scenario = {
   fault: "primary's volume lost, and its process killed",
   goal: "writes resume in ≤ 3 s, no acknowledged write lost",
   runs: 3,
+  mayLosePlain: true,
   run: async (bench) => {
     await bench.replaceRestarted();
     const primary = await bench.primary();
@@ -197,6 +202,42 @@ export const handedOver: Scenario = {
       });
     } finally {
       await bench.world.cordon(node, false);
+    }
+  },
+};
+
+/** The operator moves too, where it runs on that node. */
+export const drained: Scenario = {
+  id: "drain",
+  fault: "primary's node drained by `kubectl drain`, which evicts every pod as the disruption budgets allow",
+  goal: "the node is empty, the handover was planned, no writes for ≤ 500 ms",
+  runs: 3,
+  run: async (bench) => {
+    const { world, name, load } = bench;
+    const primary = await bench.primary();
+    const node = (await world.pod(primary))?.spec?.nodeName ?? "";
+    const failover = async () => (await world.get(name)).status?.lastFailover?.at;
+    const before = await failover();
+    const missed: string[] = [];
+    let drained = 0;
+    try {
+      const run = await bench.disturbed({
+        disturb: async () => {
+          const since = load.now;
+          await world.drain(node);
+          drained = load.now - since;
+          const left = (await world.pods(name)).filter(({ spec }) => spec?.nodeName === node);
+          missed.push(...left.map(({ metadata }) => `${metadata.name} is still on ${node}`));
+          // A server whose volume is on that node waits for it.
+          await world.cordon(node, false);
+        },
+        healed: async () => (await bench.primary()) !== primary,
+        limits: { "longest without a write": 500 },
+      });
+      if ((await failover()) !== before) missed.push("the primary was lost before it could hand over");
+      return { figures: { ...run.figures, drained }, missed: [...run.missed, ...missed] };
+    } finally {
+      await world.cordon(node, false);
     }
   },
 };

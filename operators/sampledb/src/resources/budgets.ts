@@ -19,7 +19,11 @@ export function primaryBudget(database: DatabaseName, replicas: number): Desired
   };
 }
 
-export function replicaBudget(database: DatabaseName): Desired<typeof PodDisruptionBudget> {
+/**
+ * A whole number rather than `maxUnavailable`: that is counted from the StatefulSet's replicas, of which the primary is
+ * one, so that a replica too few would always seem to be missing, and no drain would ever end.
+ */
+export function replicaBudget(database: DatabaseName, replicas: number): Desired<typeof PodDisruptionBudget> {
   return {
     metadata: {
       name: `${database.name}-replicas`,
@@ -27,7 +31,7 @@ export function replicaBudget(database: DatabaseName): Desired<typeof PodDisrupt
       annotations: adoptable(database),
     },
     spec: {
-      maxUnavailable: 1,
+      minAvailable: Math.max(0, replicas - 1),
       selector: { matchLabels: { ...selectorLabels(database), [labels.role]: "replica" } },
     },
   };

@@ -29,7 +29,7 @@ export async function applyObjects(
   await own.writes.apply(writesService(database, true));
   await own.reads.apply(readsService(database));
   await own.primaryBudget.apply(primaryBudget(database, db.spec.replicas));
-  await own.replicaBudget.apply(replicaBudget(database));
+  await own.replicaBudget.apply(replicaBudget(database, db.spec.replicas));
   const version = status.imageVersion ?? db.spec.version;
   const content = initialization(db.spec, version, access.aclLines);
   await own.config.apply(

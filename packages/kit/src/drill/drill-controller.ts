@@ -211,13 +211,14 @@ export function drillController(kind: DrillKind, options: DrillOptions): Control
     pods: readonly PodObject[],
   ): Promise<void> {
     const { run } = decision.status;
+    // Not as soon as a run ends: who dies before that is recorded must find the client again, to end it once more.
+    if (decision.do === "rest" || decision.do === "prepare") await cleanUp(ctx, pods, run);
     if (decision.do === "prepare" && run) {
       const client = clientOf(drill);
       if (client) await ctx.own.clients.apply(run.id, clientPod(drill, run, client));
     }
     if (decision.do === "strike") await strike(drill, ctx, pods);
     if (decision.do === "watch" && run && drill.spec.fault === "CutOff") await endSilence(drill, ctx, run);
-    if (decision.do === "end" || decision.do === "rest") await cleanUp(ctx, pods);
   }
 
   /** The cut ends when its time is over, however the target is by then. */
@@ -227,10 +228,14 @@ export function drillController(kind: DrillKind, options: DrillOptions): Control
     if (ctx.clock.now() >= endMs) await ctx.own.policies.delete(run.id);
   }
 
-  async function cleanUp(ctx: DrillContext, pods: readonly PodObject[]): Promise<void> {
+  /** What earlier runs left; what belongs to the one that is under way stays. */
+  async function cleanUp(ctx: DrillContext, pods: readonly PodObject[], run?: DrillRun): Promise<void> {
     for (const slot of [ctx.own.clients, ctx.own.policies])
-      for (const key of slot.entries().keys()) await slot.delete(key);
-    for (const pod of pods) if (pod.metadata.labels?.[victimLabel] !== undefined) await label(ctx, pod, null);
+      for (const key of slot.entries().keys()) if (key !== run?.id) await slot.delete(key);
+    for (const pod of pods) {
+      const of = pod.metadata.labels?.[victimLabel];
+      if (of !== undefined && of !== run?.id) await label(ctx, pod, null);
+    }
   }
 
   return controller(kind, {
