@@ -90,6 +90,25 @@ describe("an upgrade", { timeout: 120_000 }, () => {
   });
 });
 
+test("an upgrade runs the migrations that waited for it, and those after them, in order", {
+  timeout: 120_000,
+}, async () => {
+  const change1 = { version: 1, name: "change", since: "8.0", script: "return 1" };
+  const change2 = { version: 2, name: "follow-up", script: "return 2" };
+  const schema = (world: RedisWorld) => databaseIn(world)?.status?.schemaVersion;
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { migrations: [change1, change2] })],
+    [
+      30_000,
+      async (world) => {
+        expect(schema(world)).toBe(0);
+        await change(world, { version: "8.0" });
+      },
+    ],
+    [120_000, (world) => expect(schema(world)).toBe(2)],
+  ]);
+});
+
 describe("the Secret with the passwords of servers and operator", { timeout: 120_000 }, () => {
   const secret = { namespace: "default", name: "db-internal" };
   const remove = async ({ client }: RedisWorld) => void (await client.kind(Secret).delete(secret));

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { locateProgram } from "@keelson/images";
 import { BackupArchive, DirectoryStore } from "@keelson/kit";
 import { afterEach, describe, expect, test } from "vitest";
-import { migrate } from "../src/agent/initialize.ts";
+import { migrate, schemaVersionOf } from "../src/agent/initialize.ts";
 import { archiveFormat } from "../src/agent/manifest.ts";
 import { restore } from "../src/agent/restore.ts";
 import { observedFixture } from "../src/decide/fixture.ts";
@@ -226,6 +226,22 @@ describe.skipIf(!found)("a real redis-server", () => {
     await expect(migrate(redis, [good, worse])).rejects.toThrow("migration 2 (worse)");
     expect(await migrate(redis, [good, { ...good, version: 2 }])).toEqual([2]);
     expect(await redis.call(["GET", "ran"])).toBe("2");
+  });
+
+  test("refuses a migration below those that ran, and two of one version", async () => {
+    await using redis = await (await start(await folder())).connect();
+    await redis.lead();
+    const migration = (version: number) => ({
+      ...{ version, name: `m${version}` },
+      script: `redis.call('RPUSH', 'ran', '${version}')`,
+    });
+    expect(await migrate(redis, [migration(2), migration(4)])).toEqual([2, 4]);
+    await expect(migrate(redis, [1, 2, 4].map(migration))).rejects.toThrow("give it a version above 4");
+    await expect(migrate(redis, [2, 3, 4].map(migration))).rejects.toThrow("migration 3 (m3) has never run");
+    await expect(migrate(redis, [4, 5, 5].map(migration))).rejects.toThrow("a version of its own");
+    expect(await migrate(redis, [4, 5, 6].map(migration))).toEqual([6]);
+    expect(await redis.call(["LRANGE", "ran", 0, -1])).toEqual(["2", "4", "5", "6"]);
+    expect(await schemaVersionOf(redis)).toBe(6);
   });
 
   test("with a guard that nothing satisfies takes no writes", async () => {

@@ -18,8 +18,7 @@ export async function applyInitialization(
   for (const code of content.functions) await primary.call(["FUNCTION", "LOAD", "REPLACE", code]);
   await seed(primary, content.commands);
   const ran = await migrate(primary, content.migrations);
-  const schemaVersion = Number((await primary.call(["HGET", schemaKey, "version"])) ?? 0);
-  return { schemaVersion, ran };
+  return { schemaVersion: await schemaVersionOf(primary), ran };
 }
 
 /** In one transaction with the record that it ran, so that it runs once. */
@@ -37,34 +36,58 @@ async function seed(redis: Redis, commands: Initialization["commands"]): Promise
   await transaction(redis, "the seed data");
 }
 
-/** Each in one transaction with the record that it ran, in order; those that ran are passed over. */
+/**
+ * Each in one transaction with the record that it ran, in order; those that ran are passed over. One that was added below
+ * those that ran is refused: it was written for data that is not there any more.
+ */
 export async function migrate(redis: Redis, migrations: Initialization["migrations"]): Promise<number[]> {
   const ran: number[] = [];
-  for (const { version, name, script } of migrations) {
+  for (const [at, { version, name, script }] of migrations.entries()) {
+    const what = `migration ${version} (${name})`;
+    if (migrations[at - 1]?.version === version)
+      throw new Error(`${what} has the version of another one; give each a version of its own`);
     await redis.call(["WATCH", schemaKey]);
-    const current = Number((await redis.call(["HGET", schemaKey, "version"])) ?? 0);
-    if (current >= version) {
+    const recorded = await recordedMigrations(redis);
+    if (recorded.includes(version)) {
       await redis.call(["UNWATCH"]);
       continue;
     }
+    const newest = Math.max(0, ...recorded);
+    if (newest > version)
+      throw new Error(`${what} has never run, though ${newest} has; give it a version above ${newest}`);
     await redis.call(["MULTI"]);
     const record = `${name} ${new Date().toISOString()}`;
-    await redis.call(["EVAL", recorded(script), 1, schemaKey, version, record]);
-    await transaction(redis, `migration ${version} (${name})`);
+    await redis.call(["EVAL", recording(script), 1, schemaKey, version, record]);
+    await transaction(redis, what);
     ran.push(version);
   }
   return ran;
 }
 
+const recordPrefix = "migration:";
+
+/** The versions that ran. */
+async function recordedMigrations(redis: Redis): Promise<readonly number[]> {
+  const fields = (await redis.call(["HKEYS", schemaKey])) as readonly string[];
+  return fields.flatMap((field) =>
+    field.startsWith(recordPrefix) ? [Number(field.slice(recordPrefix.length))] : [],
+  );
+}
+
+/** The newest migration that ran, as the server says. */
+export async function schemaVersionOf(redis: Redis): Promise<number> {
+  return Math.max(0, ...(await recordedMigrations(redis)));
+}
+
 /** A transaction goes on after an error, so the script itself records that it ran, as the last thing it does. */
-function recorded(script: string): string {
+function recording(script: string): string {
   return [
     "local function migrate()",
     script,
     "end",
     "local answer = migrate()",
     "if type(answer) == 'table' and answer.err then return answer end",
-    "redis.call('HSET', KEYS[1], 'version', ARGV[1], 'migration:' .. ARGV[1], ARGV[2])",
+    `redis.call('HSET', KEYS[1], 'version', ARGV[1], '${recordPrefix}' .. ARGV[1], ARGV[2])`,
   ].join("\n");
 }
 

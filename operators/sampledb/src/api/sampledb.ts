@@ -25,13 +25,20 @@ const user = z.object({
 const command = z.array(z.string().max(65_536)).min(1).max(1024);
 
 const migration = z.object({
-  version: z.int().min(1).describe("Migrations run in this order, each once."),
+  version: z
+    .int()
+    .min(1)
+    .describe(
+      "Migrations run in this order, each once. One that is added later needs a version above those that ran.",
+    ),
   name: z.string().min(1).max(128),
   since: z
     .string()
     .regex(/^[0-9]+\.[0-9]+$/)
     .optional()
-    .describe("Runs only on this version of Redis or a newer one: an upgrade runs it."),
+    .describe(
+      "Runs only on this version of Redis or a newer one: an upgrade runs it. Until then those after it wait too.",
+    ),
   script: z
     .string()
     .min(1)
@@ -137,7 +144,10 @@ export const SampleDB = resource({
             .describe("Seed data: run once, in one transaction."),
         })
         .default({ functions: [], commands: [] }),
-      migrations: z.array(migration).max(128).default([]).describe("Changes of the data's schema."),
+      migrations: listMap(migration, { keys: ["version"] })
+        .max(128)
+        .default([])
+        .describe("Changes of the data's schema."),
       tls: z
         .object({
           secretName: z

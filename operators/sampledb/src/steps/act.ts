@@ -2,6 +2,7 @@
 
 import { isConflict, isNotFound } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { initializationKey } from "../agent/initialization.ts";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { Action, Plan } from "../decide/plan.ts";
@@ -322,7 +323,7 @@ function ownImage(): string {
 async function startInit({ db, ctx }: Pass, { hash }: Doing<"startInit">): Promise<void> {
   const image = ownImage();
   const database = databaseName(db);
-  await ctx.own.jobs.apply(`init-${hash}`, initJob({ database, spec: db.spec, hash, image }));
+  await ctx.own.jobs.apply(initializationKey(hash), initJob({ database, spec: db.spec, hash, image }));
 }
 
 async function startRestore({ db, ctx }: Pass, { id, server, from }: Doing<"startRestore">): Promise<void> {

@@ -8,10 +8,21 @@ import type {
   SimulatedVolume,
 } from "@keelson/testing";
 import { parseJson } from "keelson";
-import { type AgentTask, taskVariable } from "../../src/agent/task.ts";
+import type { Initialization } from "../../src/agent/initialization.ts";
+import { schemaKey } from "../../src/agent/initialize.ts";
+import { type AgentTask, type Migration, taskVariable } from "../../src/agent/task.ts";
 import { minorOf, rdbFormatOf } from "../../src/engine/version.ts";
 import { systemUsers } from "../../src/resources/settings.ts";
-import { type Archive, type Content, contentOf, type Dump, type Files, newFiles, putBack } from "./files.ts";
+import {
+  type Archive,
+  type Content,
+  contentOf,
+  type Dump,
+  type Files,
+  migrationsIn,
+  newFiles,
+  putBack,
+} from "./files.ts";
 
 type Task<D extends AgentTask["do"]> = Extract<AgentTask, { do: D }>;
 
@@ -23,6 +34,8 @@ interface Asked {
   readonly version: string;
   readonly files: Files;
   allows(user: string, password: string): boolean;
+  /** How many replicas have it, or undefined when it takes no writes. */
+  write(key: string, value: string): number | undefined;
 }
 
 /** What is there beside the agent. */
@@ -126,19 +139,14 @@ function workOf(
   switch (task.do) {
     case "initialize": {
       const find = leaderFor(start, application, systemUsers.operator);
-      return () => {
-        find();
-        return {};
-      };
+      const content = parseJson(
+        start.files("config")["initialize.json"] ?? "{}",
+      ) as unknown as Initialization;
+      return () => migrate(find(), content.migrations);
     }
     case "migrate": {
       const find = leaderFor(start, application, systemUsers.operator, task.access.hosts);
-      return () => {
-        find();
-        if (task.migrations.some(({ script }) => script.includes(failingScript)))
-          throw new Failure("Failed", "it fails");
-        return {};
-      };
+      return () => migrate(find(), task.migrations);
     }
     case "copy":
       return copy(task, start, application);
@@ -159,6 +167,19 @@ function workOf(
     case "ledger":
       return () => ({});
   }
+}
+
+/** One after the other; those that ran are passed over. */
+function migrate(leader: Asked, migrations: readonly Migration[]): object {
+  for (const { version, script } of migrations) {
+    const ran = migrationsIn(leader.files);
+    if (ran.includes(version)) continue;
+    if (script.includes(failingScript)) throw new Failure("Failed", "it fails");
+    const record = [...ran, version].join();
+    if (leader.write(schemaKey, record) === undefined)
+      throw new Failure("NoReplicas", `${leader.name} takes no writes`);
+  }
+  return {};
 }
 
 /** The server that leads, if it is reached from the pod and lets it in. */

@@ -394,6 +394,10 @@ export class SimServer implements SimulatedProcess {
     this.offset = primary.offset;
   }
 
+  write(key: string, value: string): number | undefined {
+    return this.#world.write(this, key, value);
+  }
+
   lead(): void {
     if (this.role === "primary") return;
     this.role = "primary";
