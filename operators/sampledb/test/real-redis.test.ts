@@ -244,6 +244,34 @@ describe.skipIf(!found)("a real redis-server", () => {
     expect(await schemaVersionOf(redis)).toBe(6);
   });
 
+  test("that is closed takes the writes of migrations, and none of anybody else meanwhile", async () => {
+    const server = await start(await folder());
+    await using redis = await server.connect();
+    await using client = await server.connect();
+    await redis.lead();
+    await redis.set(new Map([[guardSetting, String(closedGuard)]]));
+    const slow = "for n = 1, 2000000 do redis.status_reply(n) end redis.call('INCR', 'ran')";
+    const migrations = [1, 2, 3].map((version) => ({ version, name: `m${version}`, script: slow }));
+    let isOver = false;
+    const answers = new Set<string>();
+    const write = async () => {
+      while (!isOver) answers.add(await client.call(["SET", "a", "1"]).then(String, ({ code }) => code));
+    };
+    const [ran] = await Promise.all([
+      migrate(redis, migrations, { guard: closedGuard }).finally(() => {
+        isOver = true;
+      }),
+      write(),
+    ]);
+    expect(ran).toEqual([1, 2, 3]);
+    expect([...answers]).toEqual(["NoReplicas"]);
+    const trips = { version: 4, name: "trips", script: "redis.call('INCR', 'ran') error('it trips')" };
+    await expect(migrate(redis, [trips], { guard: closedGuard })).rejects.toThrow("it trips");
+    expect((await redis.facts()).guard).toBe(closedGuard);
+    await expect(client.call(["SET", "a", "1"])).rejects.toMatchObject({ code: "NoReplicas" });
+    expect(await redis.call(["GET", "ran"])).toBe("4");
+  });
+
   test("with a guard that nothing satisfies takes no writes", async () => {
     await using redis = await (await start(await folder())).connect();
     await redis.lead();

@@ -1,6 +1,6 @@
 /** Applies the initial configuration. Everything in it can be applied twice without harm. */
 import { hash } from "node:crypto";
-import type { Redis } from "../engine/redis.ts";
+import { guardSetting, type Redis } from "../engine/redis.ts";
 import type { Reply } from "../engine/resp.ts";
 import type { Initialization } from "./initialization.ts";
 
@@ -39,8 +39,15 @@ async function seed(redis: Redis, commands: Initialization["commands"]): Promise
 /**
  * Each in one transaction with the record that it ran, in order; those that ran are passed over. One that was added below
  * those that ran is refused: it was written for data that is not there any more.
+ *
+ * With a guard that keeps everybody from writing, each transaction lifts it for itself alone: nobody else's command runs
+ * in the middle of one, whatever becomes of us.
  */
-export async function migrate(redis: Redis, migrations: Initialization["migrations"]): Promise<number[]> {
+export async function migrate(
+  redis: Redis,
+  migrations: Initialization["migrations"],
+  { guard }: { readonly guard?: number | undefined } = {},
+): Promise<number[]> {
   const ran: number[] = [];
   for (const [at, { version, name, script }] of migrations.entries()) {
     const what = `migration ${version} (${name})`;
@@ -57,7 +64,9 @@ export async function migrate(redis: Redis, migrations: Initialization["migratio
       throw new Error(`${what} has never run, though ${newest} has; give it a version above ${newest}`);
     await redis.call(["MULTI"]);
     const record = `${name} ${new Date().toISOString()}`;
+    if (guard !== undefined) await redis.call(["CONFIG", "SET", guardSetting, 0]);
     await redis.call(["EVAL", recording(script), 1, schemaKey, version, record]);
+    if (guard !== undefined) await redis.call(["CONFIG", "SET", guardSetting, guard]);
     await transaction(redis, what);
     ran.push(version);
   }

@@ -96,13 +96,16 @@ export function migrationJob(options: {
   readonly id: string;
   /** The server that has the data: the old primary is there too, to go back to. */
   readonly server: string;
+  /** With which it takes no writes. */
+  readonly guard: number;
   readonly image: string;
 }): Desired<typeof Job> {
-  const { db, id, server, image } = options;
+  const { db, id, server, guard, image } = options;
   const database = databaseName(db);
   const { access: all, mounted } = redisAccess(database, db.spec, { user: "operator" });
   const access = { ...all, hosts: [serverHost(database, server)] };
-  const task: AgentTask = { do: "migrate", access, migrations: migrationsOf(db.spec, db.spec.version) };
+  const migrations = migrationsOf(db.spec, db.spec.version);
+  const task: AgentTask = { do: "migrate", access, migrations, guard };
   return {
     metadata: {
       name: `${database.name}-migrate-${id}`,

@@ -308,7 +308,8 @@ async function startRehearsal(
 }
 
 async function startMigrations({ db, ctx }: Pass, { id, server }: Doing<"startMigrations">): Promise<void> {
-  await ctx.own.jobs.apply(`migrate-${id}`, migrationJob({ db, id, server, image: ownImage() }));
+  const job = migrationJob({ db, id, server, guard: closedGuard, image: ownImage() });
+  await ctx.own.jobs.apply(`migrate-${id}`, job);
 }
 
 function ownImage(): string {

@@ -11,6 +11,7 @@ import { parseJson } from "keelson";
 import type { Initialization } from "../../src/agent/initialization.ts";
 import { schemaKey } from "../../src/agent/initialize.ts";
 import { type AgentTask, type Migration, taskVariable } from "../../src/agent/task.ts";
+import { guardSetting } from "../../src/engine/redis.ts";
 import { minorOf, rdbFormatOf } from "../../src/engine/version.ts";
 import { systemUsers } from "../../src/resources/settings.ts";
 import {
@@ -33,6 +34,7 @@ interface Asked {
   readonly running: boolean;
   readonly version: string;
   readonly files: Files;
+  readonly settings: Map<string, string>;
   allows(user: string, password: string): boolean;
   /** How many replicas have it, or undefined when it takes no writes. */
   write(key: string, value: string): number | undefined;
@@ -146,7 +148,7 @@ function workOf(
     }
     case "migrate": {
       const find = leaderFor(start, application, systemUsers.operator, task.access.hosts);
-      return () => migrate(find(), task.migrations);
+      return () => migrate(find(), task.migrations, task.guard);
     }
     case "copy":
       return copy(task, start, application);
@@ -169,15 +171,17 @@ function workOf(
   }
 }
 
-/** One after the other; those that ran are passed over. */
-function migrate(leader: Asked, migrations: readonly Migration[]): object {
+/** One after the other; those that ran are passed over. A transaction lifts the guard for itself. */
+function migrate(leader: Asked, migrations: readonly Migration[], guard?: number): object {
   for (const { version, script } of migrations) {
     const ran = migrationsIn(leader.files);
     if (ran.includes(version)) continue;
     if (script.includes(failingScript)) throw new Failure("Failed", "it fails");
     const record = [...ran, version].join();
-    if (leader.write(schemaKey, record) === undefined)
-      throw new Failure("NoReplicas", `${leader.name} takes no writes`);
+    if (guard !== undefined) leader.settings.set(guardSetting, "0");
+    const isDone = leader.write(schemaKey, record) !== undefined;
+    if (guard !== undefined) leader.settings.set(guardSetting, String(guard));
+    if (!isDone) throw new Failure("NoReplicas", `${leader.name} takes no writes`);
   }
   return {};
 }
