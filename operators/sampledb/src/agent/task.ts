@@ -90,7 +90,8 @@ export type AgentTask =
   | {
       readonly do: "rehearse";
       readonly access: RedisAccess;
-      readonly keys: number;
+      /** What redis-check-rdb said. */
+      readonly checkFile: string;
       readonly migrations: readonly Migration[];
     }
   /** Writes and reads for as long as it runs, see `keepLedger`. */

@@ -302,7 +302,7 @@ async function startRehearsal(
 ): Promise<void> {
   const taken = ctx.own.backups.get(backup)?.status;
   if (!taken?.store || taken.name === undefined) return;
-  const from = { store: taken.store, name: taken.name, keys: taken.keys ?? 0 };
+  const from = { store: taken.store, name: taken.name };
   const job = rehearsalJob({ db, id, from, version, image: ownImage() });
   await ctx.own.rehearsals.apply(`rehearse-${id}`, job);
 }
