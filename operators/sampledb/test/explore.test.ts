@@ -109,6 +109,47 @@ test("an upgrade runs the migrations that waited for it, and those after them, i
   ]);
 });
 
+test("a lowered size is refused with a sentence, and no new volume is smaller than the others", {
+  timeout: 120_000,
+}, async () => {
+  const claims = async ({ client }: RedisWorld) => {
+    const { items } = await client.kind(PersistentVolumeClaim).list({ namespace: "default" });
+    const servers = items.filter(({ metadata }) => metadata.name.startsWith("data-"));
+    return servers.map(({ spec }) => String(spec?.resources?.requests?.["storage"]));
+  };
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { storage: { size: "512Mi" }, replicas: 2 })],
+    [
+      30_000,
+      async (world) => {
+        const { reason, message } = world.condition("Ready") ?? {};
+        expect(reason).toBe("ResizeRefused");
+        expect(message).toContain("set spec.storage.size to 1Gi");
+        expect(await claims(world)).toEqual(["1Gi", "1Gi", "1Gi"]);
+        expect(databaseIn(world)?.status?.replicas).toBe(2);
+        await change(world, { storage: { size: "1Gi" } });
+      },
+    ],
+  ]);
+});
+
+test.each<[string, object]>([
+  ["is lowered", { backup: { size: "1Gi" } }],
+  ["is raised where its class does not allow it", { backup: { size: "50Gi" } }],
+  ["is to have another class", { storage: { className: "other" } }],
+])(
+  "a database is looked after while the volume of its backups %s",
+  { timeout: 120_000 },
+  async (_name, spec) => {
+    const { longestOutageMs } = await scenario("a replica", [
+      [1_000, async (world) => await change(world, spec)],
+      [10_000, ({ simulation }) => simulation.kubelet.crash("db-0")],
+      [30_000, (world) => expect(world.isReady).toBe(true)],
+    ]);
+    expect(longestOutageMs).toBeLessThanOrEqual(5_000);
+  },
+);
+
 describe("the Secret with the passwords of servers and operator", { timeout: 120_000 }, () => {
   const secret = { namespace: "default", name: "db-internal" };
   const remove = async ({ client }: RedisWorld) => void (await client.kind(Secret).delete(secret));

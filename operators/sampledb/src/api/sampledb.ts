@@ -168,7 +168,11 @@ export const SampleDB = resource({
           store: backupStoreSchema
             .optional()
             .describe("Default: a claim NAME-backups that outlives the database."),
-          size: quantity().default("5Gi").describe("The size of the claim NAME-backups."),
+          size: quantity()
+            .default("5Gi")
+            .describe(
+              "The size of the claim NAME-backups. Grows when raised; a lower one is for a claim to come.",
+            ),
         })
         .default({ timeZone: "UTC", keep: 24, size: "5Gi" }),
       restoreFrom: restoreFrom
@@ -289,7 +293,14 @@ export const SampleDB = resource({
       .string()
       .optional()
       .describe("The version that pods are made with; an upgrade changes it."),
-    refusedSize: z.object({ size: z.string(), message: z.string() }).optional(),
+    refusedSize: z
+      .object({ size: z.string(), message: z.string() })
+      .optional()
+      .describe("The size that the volumes of servers were refused last."),
+    refusedBackupSize: z
+      .object({ size: z.string(), message: z.string() })
+      .optional()
+      .describe("The size that the volume of backups was refused last."),
     passwordRotation: z.string().optional().describe("The rotation that was asked for last."),
     upgrade: z
       .object({

@@ -11,6 +11,7 @@ import { RedisError } from "../engine/errors.ts";
 import { type Dial, type Redis, redisPort } from "../engine/redis.ts";
 import { changeProblem, compareVersions, minorOf, rdbFormatOf, supportProblem } from "../engine/version.ts";
 import type { Access } from "../resources/access.ts";
+import { sizeProblem } from "../resources/claims.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
 import { systemUsers } from "../resources/settings.ts";
@@ -129,7 +130,10 @@ export async function observe(
     schemaVersion: isJustInitialized(jobs, initHash, status)
       ? await schemaVersionAt(leads && answers.redis(status.primary ?? ""))
       : undefined,
-    specProblem: specProblem(db, status, { access, certificates, setting: refusedSetting(db, ctx.own) }),
+    specProblem: specProblem(db, status, {
+      ...{ access, certificates, claims },
+      setting: refusedSetting(db, ctx.own),
+    }),
     departures: memory.departures(followers, addresses, leads),
     caughtUp: hasCaughtUp && followers.length >= spec.replicas,
     restore: restoreWish(db, ctx, version),
@@ -332,8 +336,14 @@ function specProblem(
   {
     access,
     certificates,
+    claims,
     setting,
-  }: { readonly access: Access; readonly certificates: Certificates; readonly setting: string | undefined },
+  }: {
+    readonly access: Access;
+    readonly certificates: Certificates;
+    readonly claims: ReadonlyMap<number, ClaimView>;
+    readonly setting: string | undefined;
+  },
 ): Observed["specProblem"] {
   const { spec } = db;
   if (setting !== undefined) return { reason: reasons.settingRefused, message: setting };
@@ -349,5 +359,6 @@ function specProblem(
   const runs = upgrade && !upgrade.pointOfNoReturn ? upgrade.from : imageVersion;
   const version = supportProblem(spec.version) ?? (runs && changeProblem(runs, spec.version));
   if (version) return { reason: reasons.versionRefused, message: version };
-  return undefined;
+  const size = sizeProblem(spec, claims.values());
+  return size === undefined ? undefined : { reason: reasons.resizeRefused, message: size };
 }
