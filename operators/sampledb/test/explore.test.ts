@@ -1,6 +1,8 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
-import { PersistentVolumeClaim, Secret, Service } from "keelson/kinds";
+import { ConfigMap, Job, PersistentVolumeClaim, Secret, Service, StatefulSet } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
 import { carriedOut } from "../src/observe/restores.ts";
@@ -218,6 +220,48 @@ test("a database that lost its status is deleted with a last snapshot all the sa
     ],
   ]);
   expect(trace.map(({ text }) => text)).toContain("Done");
+});
+
+test("what the README says removes a database without an operator, and leaves its backups", {
+  timeout: 120_000,
+}, async () => {
+  const labels = "app.kubernetes.io/name=sampledb,app.kubernetes.io/instance=db";
+  const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+  expect(readme).toContain(
+    `kubectl delete statefulset,job,service,secret,configmap -l ${labels.replace("=db", "=NAME")}`,
+  );
+  const remove = async (world: RedisWorld) => {
+    const { client } = world;
+    for (const manager of world.simulation.cluster.managers) manager.pause();
+    allowLoss(world);
+    await client.kind(SampleDB).delete(ref);
+    const body = { metadata: { finalizers: null } } as never;
+    await client.kind(SampleDB).patch(ref, { type: "merge", body });
+    for (const kind of [StatefulSet, Job, Service, Secret, ConfigMap]) {
+      const { items } = await client.kind(kind as typeof Secret).list({ namespace: "default", labels });
+      for (const { metadata } of items) await client.kind(kind as typeof Secret).delete(metadata);
+    }
+    for (const name of ["data-db-0", "data-db-1"])
+      await client.kind(PersistentVolumeClaim).delete({ namespace: "default", name });
+  };
+  await scenario("a replica, with a backup", [
+    [1_000, remove],
+    [
+      60_000,
+      async (world) => {
+        expect(world.application.servers.size).toBe(0);
+        const left = (resource: string) =>
+          world.stored.list(resource, "default").map(({ metadata }) => metadata.name);
+        const resources = ["apps/statefulsets", "batch/jobs", "services", "secrets", "configmaps"];
+        // Those are of somebody else, in every scenario.
+        const others = ["db-extra", "db-notes", "db-token", "kubernetes"];
+        expect([...resources, "policy/poddisruptionbudgets"].flatMap(left).sort()).toEqual(others);
+        expect(left("persistentvolumeclaims")).toEqual(["db-backups"]);
+        expect(backupsIn(world).map(({ status }) => status?.phase)).toContain("Done");
+        for (const manager of world.simulation.cluster.managers) manager.resume();
+      },
+    ],
+  ]);
 });
 
 test("nobody writes after the last snapshot, however long the operator is away", {
