@@ -106,13 +106,17 @@ export const SampleDB = resource({
             .min(0)
             .max(8)
             .default(1)
-            .describe("A write that WAIT reported on this many replicas is never lost."),
+            .describe(
+              "A write that WAIT reported on this many replicas is never lost. With 0 the primary takes writes whatever its replicas have, and nothing bounds what a failover loses.",
+            ),
           maxLagSeconds: z
             .int()
             .min(2)
             .max(60)
             .default(3)
-            .describe("The primary stops taking writes when its replicas are this far behind."),
+            .describe(
+              "The primary stops taking writes when its replicas are this far behind, until the operator sees that they are. Without effect when acknowledgements is 0.",
+            ),
         })
         .default({ acknowledgements: 1, maxLagSeconds: 3 }),
       settings: z
