@@ -21,20 +21,32 @@ export async function applyInitialization(
   return { schemaVersion: await schemaVersionOf(primary), ran };
 }
 
-/** In one transaction with the record that it ran, so that it runs once. */
+/**
+ * In one transaction with the record that it ran, so that it runs once. A command that fails takes back none of the
+ * others, so what failed is not run again: it would be there twice.
+ */
 async function seed(redis: Redis, commands: Initialization["commands"]): Promise<void> {
   if (commands.length === 0) return;
   const field = `seed:${hash("sha256", JSON.stringify(commands)).slice(0, 16)}`;
   await redis.call(["WATCH", schemaKey]);
-  if ((await redis.call(["HEXISTS", schemaKey, field])) === 1) {
+  const record = await redis.call(["HGET", schemaKey, field]);
+  if (String(record).startsWith(failedPrefix))
+    throw new Error(
+      `the seed data was applied in part before, and ${record}; correct spec.initialize.commands`,
+    );
+  if (record !== null) {
     await redis.call(["UNWATCH"]);
     return;
   }
   await redis.call(["MULTI"]);
   for (const command of commands) await redis.call(command);
   await redis.call(["HSET", schemaKey, field, new Date().toISOString()]);
-  await transaction(redis, "the seed data");
+  await transaction(redis, "the seed data", async (message) => {
+    await redis.call(["HSET", schemaKey, field, `${failedPrefix}${message}`]);
+  });
 }
+
+const failedPrefix = "failed: ";
 
 /**
  * Each in one transaction with the record that it ran, in order; those that ran are passed over. One that was added below
@@ -101,9 +113,16 @@ function recording(script: string): string {
 }
 
 /** Redis goes on after an error inside a transaction, so every answer is looked at. */
-async function transaction(redis: Redis, what: string): Promise<void> {
+async function transaction(
+  redis: Redis,
+  what: string,
+  onFailure?: (message: string) => Promise<void>,
+): Promise<void> {
   const replies = (await redis.call(["EXEC"], { timeoutMs: longMs })) as readonly Reply[] | null;
   if (replies === null) throw new Error(`${what} was changed by someone else at the same time`);
   const failed = replies.find((reply) => reply instanceof Error);
-  if (failed) throw new Error(`${what} failed: ${(failed as Error).message}`);
+  if (!failed) return;
+  const { message } = failed as Error;
+  await onFailure?.(message);
+  throw new Error(`${what} failed: ${message}`);
 }
