@@ -58,17 +58,16 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       const trial = db.spec.paused ? undefined : await keepTrial(db, ctx);
       const complete = presented === undefined || certificates.get(presented)?.fingerprint !== undefined;
       const tried = trial === undefined && complete;
-      let refusedSize: Awaited<ReturnType<typeof applyServers>>;
+      let refused: Awaited<ReturnType<typeof applyServers>> = {};
       if (!db.spec.paused) {
         await applyObjects(db, ctx, { access, tried });
-        refusedSize = await applyServers(db, ctx, { tried });
+        refused = await applyServers(db, ctx, { tried });
       }
       await using gathered = await observe(db, ctx, { dial, access, memory, certificates, trial });
       const { observed } = gathered;
       const plan = await stillAsked(db, ctx, choose(observed));
       const backups = await keepBackups(db, ctx);
-      const status = { ...withVersion(db, statusOf(observed, plan)), ...backups };
-      ctx.setStatus(refusedSize ? { ...status, refusedSize } : status);
+      ctx.setStatus({ ...withVersion(db, statusOf(observed, plan)), ...backups, ...refused });
       for (const condition of conditionsOf(observed, plan)) ctx.setCondition(condition);
       for (const { type, reason, message } of plan.events ?? []) ctx.event(type, reason, message);
       const problems = await act({ db, ctx, gathered }, plan.actions ?? []);

@@ -1,6 +1,8 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
-import { PersistentVolumeClaim, Secret, Service } from "keelson/kinds";
+import { ConfigMap, Job, PersistentVolumeClaim, Secret, Service, StatefulSet } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
 import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
 import { carriedOut } from "../src/observe/restores.ts";
@@ -90,6 +92,66 @@ describe("an upgrade", { timeout: 120_000 }, () => {
   });
 });
 
+test("an upgrade runs the migrations that waited for it, and those after them, in order", {
+  timeout: 120_000,
+}, async () => {
+  const change1 = { version: 1, name: "change", since: "8.0", script: "return 1" };
+  const change2 = { version: 2, name: "follow-up", script: "return 2" };
+  const schema = (world: RedisWorld) => databaseIn(world)?.status?.schemaVersion;
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { migrations: [change1, change2] })],
+    [
+      30_000,
+      async (world) => {
+        expect(schema(world)).toBe(0);
+        await change(world, { version: "8.0" });
+      },
+    ],
+    [120_000, (world) => expect(schema(world)).toBe(2)],
+  ]);
+});
+
+test("a lowered size is refused with a sentence, and no new volume is smaller than the others", {
+  timeout: 120_000,
+}, async () => {
+  const claims = async ({ client }: RedisWorld) => {
+    const { items } = await client.kind(PersistentVolumeClaim).list({ namespace: "default" });
+    const servers = items.filter(({ metadata }) => metadata.name.startsWith("data-"));
+    return servers.map(({ spec }) => String(spec?.resources?.requests?.["storage"]));
+  };
+  await scenario("a replica", [
+    [1_000, async (world) => await change(world, { storage: { size: "512Mi" }, replicas: 2 })],
+    [
+      30_000,
+      async (world) => {
+        const { reason, message } = world.condition("Ready") ?? {};
+        expect(reason).toBe("ResizeRefused");
+        expect(message).toContain("set spec.storage.size to 1Gi");
+        expect(await claims(world)).toEqual(["1Gi", "1Gi", "1Gi"]);
+        expect(databaseIn(world)?.status?.replicas).toBe(2);
+        await change(world, { storage: { size: "1Gi" } });
+      },
+    ],
+  ]);
+});
+
+test.each<[string, object]>([
+  ["is lowered", { backup: { size: "1Gi" } }],
+  ["is raised where its class does not allow it", { backup: { size: "50Gi" } }],
+  ["is to have another class", { storage: { className: "other" } }],
+])(
+  "a database is looked after while the volume of its backups %s",
+  { timeout: 120_000 },
+  async (_name, spec) => {
+    const { longestOutageMs } = await scenario("a replica", [
+      [1_000, async (world) => await change(world, spec)],
+      [10_000, ({ simulation }) => simulation.kubelet.crash("db-0")],
+      [30_000, (world) => expect(world.isReady).toBe(true)],
+    ]);
+    expect(longestOutageMs).toBeLessThanOrEqual(5_000);
+  },
+);
+
 describe("the Secret with the passwords of servers and operator", { timeout: 120_000 }, () => {
   const secret = { namespace: "default", name: "db-internal" };
   const remove = async ({ client }: RedisWorld) => void (await client.kind(Secret).delete(secret));
@@ -158,6 +220,48 @@ test("a database that lost its status is deleted with a last snapshot all the sa
     ],
   ]);
   expect(trace.map(({ text }) => text)).toContain("Done");
+});
+
+test("what the README says removes a database without an operator, and leaves its backups", {
+  timeout: 120_000,
+}, async () => {
+  const labels = "app.kubernetes.io/name=sampledb,app.kubernetes.io/instance=db";
+  const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+  expect(readme).toContain(
+    `kubectl delete statefulset,job,service,secret,configmap -l ${labels.replace("=db", "=NAME")}`,
+  );
+  const remove = async (world: RedisWorld) => {
+    const { client } = world;
+    for (const manager of world.simulation.cluster.managers) manager.pause();
+    allowLoss(world);
+    await client.kind(SampleDB).delete(ref);
+    const body = { metadata: { finalizers: null } } as never;
+    await client.kind(SampleDB).patch(ref, { type: "merge", body });
+    for (const kind of [StatefulSet, Job, Service, Secret, ConfigMap]) {
+      const { items } = await client.kind(kind as typeof Secret).list({ namespace: "default", labels });
+      for (const { metadata } of items) await client.kind(kind as typeof Secret).delete(metadata);
+    }
+    for (const name of ["data-db-0", "data-db-1"])
+      await client.kind(PersistentVolumeClaim).delete({ namespace: "default", name });
+  };
+  await scenario("a replica, with a backup", [
+    [1_000, remove],
+    [
+      60_000,
+      async (world) => {
+        expect(world.application.servers.size).toBe(0);
+        const left = (resource: string) =>
+          world.stored.list(resource, "default").map(({ metadata }) => metadata.name);
+        const resources = ["apps/statefulsets", "batch/jobs", "services", "secrets", "configmaps"];
+        // Those are of somebody else, in every scenario.
+        const others = ["db-extra", "db-notes", "db-token", "kubernetes"];
+        expect([...resources, "policy/poddisruptionbudgets"].flatMap(left).sort()).toEqual(others);
+        expect(left("persistentvolumeclaims")).toEqual(["db-backups"]);
+        expect(backupsIn(world).map(({ status }) => status?.phase)).toContain("Done");
+        for (const manager of world.simulation.cluster.managers) manager.resume();
+      },
+    ],
+  ]);
 });
 
 test("nobody writes after the last snapshot, however long the operator is away", {

@@ -1,6 +1,7 @@
 /** Changes of the primary that are cut short: a server that takes writes meanwhile keeps them. */
 import { type ApplicationCall, operatorName, type Plan, replay } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
+import { failingScript } from "./explore/agent.ts";
 import { annotate, change, databaseIn, type RedisWorld, serving } from "./explore/database.ts";
 import { found } from "./explore/found.ts";
 import { scenario } from "./explore/happenings.ts";
@@ -192,6 +193,23 @@ test("a target that never took a write is not awaited when the old primary canno
 });
 
 describe("the switch of an upgrade", { timeout: 120_000 }, () => {
+  test.each<[string, string, string]>([
+    ["goes back because a migration fails", failingScript, "7.0.1"],
+    ["has migrations to run", "return 1", "8.0.1"],
+  ])(
+    "loses no write of a client that is connected to a server by name: it %s",
+    async (_name, script, runs) => {
+      const writer = new PlainWriter();
+      const migrations = [{ version: 1, name: "change", since: "8.0", script }];
+      await scenario("a replica", [
+        [1_000, async (world) => await change(world, { version: "8.0", migrations })],
+        [1_010, writer.begin],
+        [90_000, writer.check],
+        [90_001, (world) => expect(databaseIn(world)?.status?.version).toBe(runs)],
+      ]);
+    },
+  );
+
   test.each<[string, () => (call: ApplicationCall) => boolean]>([
     ["lead of the new version", () => asks("lead", target)],
     ["opening the new version", () => after(asks("lead", target), asks("set", target))],

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { locateProgram } from "@keelson/images";
 import { BackupArchive, DirectoryStore } from "@keelson/kit";
 import { afterEach, describe, expect, test } from "vitest";
-import { migrate } from "../src/agent/initialize.ts";
+import { applyInitialization, migrate, schemaVersionOf } from "../src/agent/initialize.ts";
 import { archiveFormat } from "../src/agent/manifest.ts";
 import { restore } from "../src/agent/restore.ts";
 import { observedFixture } from "../src/decide/fixture.ts";
@@ -226,6 +226,110 @@ describe.skipIf(!found)("a real redis-server", () => {
     await expect(migrate(redis, [good, worse])).rejects.toThrow("migration 2 (worse)");
     expect(await migrate(redis, [good, { ...good, version: 2 }])).toEqual([2]);
     expect(await redis.call(["GET", "ran"])).toBe("2");
+  });
+
+  test("that is given its initial configuration twice has users, functions, seed data and migrations once", async () => {
+    const [one, two] = [await start(await folder()), await start(await folder())];
+    await using primary = await one.connect();
+    await using replica = await two.connect();
+    await primary.lead();
+    await replica.follow({ host: "127.0.0.1", port: one.port });
+    await expect.poll(async () => (await replica.facts()).linkUp, { timeout: 20_000 }).toBe(true);
+    const content = {
+      users: [`user reports on #${hash("sha256", "secret")} resetchannels -@all ~* +@read`],
+      functions: [
+        "#!lua name=lib\nredis.register_function('greet', function() return redis.call('GET', 'name') end)",
+      ],
+      commands: [
+        ["SET", "name", "ada"],
+        ["RPUSH", "seeded", "a", "b c"],
+      ],
+      migrations: [{ version: 1, name: "first", script: "redis.call('RPUSH', 'ran', '1')" }],
+    };
+    const apply = async (changes: Partial<typeof content> = {}) =>
+      await applyInitialization(primary, [primary, replica], { ...content, ...changes });
+    expect(await apply()).toEqual({ schemaVersion: 1, ran: [1] });
+    await primary.call(["SET", "name", "grace"]);
+    const before = await primary.facts();
+    expect(await apply()).toEqual({ schemaVersion: 1, ran: [] });
+    expect((await primary.facts()).keys).toBe(before.keys);
+    const lists = async () => [
+      await primary.call(["LRANGE", "seeded", 0, -1]),
+      await primary.call(["LRANGE", "ran", 0, -1]),
+    ];
+    expect(await lists()).toEqual([["a", "b c"], ["1"]]);
+    // What the application wrote since is not seeded over.
+    expect(await primary.call(["FCALL", "greet", 0])).toBe("grace");
+    expect(await primary.call(["WAIT", 1, 5_000])).toBe(1);
+    for (const { port } of [one, two]) {
+      const credentials = { username: "reports", password: "secret" };
+      await using user = await RedisConnection.open(
+        { host: "127.0.0.1", port },
+        { credentials, timeoutMs: 5_000 },
+      );
+      expect(await user.call(["GET", "name"])).toBe("grace");
+      await expect(user.call(["SET", "name", "x"])).rejects.toMatchObject({ code: "Denied" });
+    }
+  });
+
+  test("that is given seed data which fails half way is not given it again, and nobody says that it ran", async () => {
+    await using redis = await (await start(await folder())).connect();
+    await redis.lead();
+    const apply = async (...commands: string[][]) =>
+      await applyInitialization(redis, [redis], { users: [], functions: [], migrations: [], commands });
+    const trips = [
+      ["RPUSH", "seeded", "a"],
+      ["INCR", "seeded"],
+    ];
+    await expect(apply(...trips)).rejects.toThrow("the seed data failed: WRONGTYPE");
+    await expect(apply(...trips)).rejects.toThrow("applied in part before, and failed: WRONGTYPE");
+    await apply(["RPUSH", "seeded", "b"]);
+    await apply(["RPUSH", "seeded", "b"]);
+    expect(await redis.call(["LRANGE", "seeded", 0, -1])).toEqual(["a", "b"]);
+  });
+
+  test("refuses a migration below those that ran, and two of one version", async () => {
+    await using redis = await (await start(await folder())).connect();
+    await redis.lead();
+    const migration = (version: number) => ({
+      ...{ version, name: `m${version}` },
+      script: `redis.call('RPUSH', 'ran', '${version}')`,
+    });
+    expect(await migrate(redis, [migration(2), migration(4)])).toEqual([2, 4]);
+    await expect(migrate(redis, [1, 2, 4].map(migration))).rejects.toThrow("give it a version above 4");
+    await expect(migrate(redis, [2, 3, 4].map(migration))).rejects.toThrow("migration 3 (m3) has never run");
+    await expect(migrate(redis, [4, 5, 5].map(migration))).rejects.toThrow("a version of its own");
+    expect(await migrate(redis, [4, 5, 6].map(migration))).toEqual([6]);
+    expect(await redis.call(["LRANGE", "ran", 0, -1])).toEqual(["2", "4", "5", "6"]);
+    expect(await schemaVersionOf(redis)).toBe(6);
+  });
+
+  test("that is closed takes the writes of migrations, and none of anybody else meanwhile", async () => {
+    const server = await start(await folder());
+    await using redis = await server.connect();
+    await using client = await server.connect();
+    await redis.lead();
+    await redis.set(new Map([[guardSetting, String(closedGuard)]]));
+    const slow = "for n = 1, 2000000 do redis.status_reply(n) end redis.call('INCR', 'ran')";
+    const migrations = [1, 2, 3].map((version) => ({ version, name: `m${version}`, script: slow }));
+    let isOver = false;
+    const answers = new Set<string>();
+    const write = async () => {
+      while (!isOver) answers.add(await client.call(["SET", "a", "1"]).then(String, ({ code }) => code));
+    };
+    const [ran] = await Promise.all([
+      migrate(redis, migrations, { guard: closedGuard }).finally(() => {
+        isOver = true;
+      }),
+      write(),
+    ]);
+    expect(ran).toEqual([1, 2, 3]);
+    expect([...answers]).toEqual(["NoReplicas"]);
+    const trips = { version: 4, name: "trips", script: "redis.call('INCR', 'ran') error('it trips')" };
+    await expect(migrate(redis, [trips], { guard: closedGuard })).rejects.toThrow("it trips");
+    expect((await redis.facts()).guard).toBe(closedGuard);
+    await expect(client.call(["SET", "a", "1"])).rejects.toMatchObject({ code: "NoReplicas" });
+    expect(await redis.call(["GET", "ran"])).toBe("4");
   });
 
   test("with a guard that nothing satisfies takes no writes", async () => {

@@ -117,17 +117,10 @@ const loadMs = 1_800_000;
 
 export async function verify(task: Task<"verify">): Promise<{ manifest: RedisManifest }> {
   const checked = await readFile(task.checkFile, "utf8");
-  const { keys: counted, expired } = checkedCounts(checked);
   const archive = await archiveOf(task);
   // The scratch server loads meanwhile.
   const [stored, facts] = await Promise.all([archive.check(task.name), loaded(task.access)]);
-  // Keys whose time ran out since the dump may be gone already.
-  if (facts.keys > counted || facts.keys < counted - expired - expiringOf(checked)) {
-    throw new BackupError(
-      "ContentDiffers",
-      `the dump has ${counted} keys, and the scratch server loaded ${facts.keys}`,
-    );
-  }
+  compareLoaded(checked, facts);
   const manifest = {
     ...stored,
     verified: { at: new Date().toISOString(), redisVersion: facts.version, keys: facts.keys },
@@ -136,18 +129,27 @@ export async function verify(task: Task<"verify">): Promise<{ manifest: RedisMan
   return { manifest };
 }
 
-/** From the words of redis-check-rdb, which also compares the checksum. */
-export function checkedCounts(text: string): { keys: number; expired: number } {
+/** What redis-check-rdb said, and what a server loaded. Keys whose time ran out since the dump may be gone already. */
+export function compareLoaded(
+  checked: string,
+  { keys, version }: Pick<ServerFacts, "keys" | "version">,
+): void {
+  const { keys: counted, expiring } = checkedCounts(checked);
+  if (keys <= counted && keys >= counted - expiring) return;
+  throw new BackupError(
+    "ContentDiffers",
+    `the dump has ${counted} keys, and Redis ${version} loaded ${keys}`,
+  );
+}
+
+/** From the words of redis-check-rdb, which also compares the checksum. Keys that have expired by now are in both. */
+function checkedCounts(text: string): { keys: number; expiring: number } {
   if (!text.includes("RDB looks OK")) {
     const words = text.trim().split("\n").slice(-3).join(" ");
     throw new BackupError("SnapshotDamaged", `redis-check-rdb refuses the dump: ${words}`);
   }
   const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0);
-  return { keys: number(/\[info\] (\d+) keys read/), expired: number(/\[info\] (\d+) already expired/) };
-}
-
-function expiringOf(text: string): number {
-  return Number(/\[info\] (\d+) expires/.exec(text)?.[1] ?? 0);
+  return { keys: number(/\[info\] (\d+) keys read/), expiring: number(/\[info\] (\d+) expires/) };
 }
 
 /** Waits until the server beside us has loaded its data. */
@@ -176,9 +178,9 @@ export async function fetchDump(task: Task<"fetch">): Promise<{ manifest: RedisM
 }
 
 /** The server beside us is of the version to come: what it loads and what migrations do to it is what would happen. */
-export async function rehearse({ access, keys, migrations }: Task<"rehearse">): Promise<object> {
+export async function rehearse({ access, checkFile, migrations }: Task<"rehearse">): Promise<object> {
   const facts = await loaded(access);
-  if (facts.keys > keys) throw new BackupError("ContentDiffers", `${keys} keys became ${facts.keys}`);
+  compareLoaded(await readFile(checkFile, "utf8"), facts);
   await using redis = new RedisServer(await openConnection(access, hostsOf(access)[0] ?? ""));
   return { keys: facts.keys, ran: await migrate(redis, migrations) };
 }

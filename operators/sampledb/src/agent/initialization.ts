@@ -15,14 +15,38 @@ export interface Initialization {
   readonly users: readonly string[];
 }
 
-/** Migrations for a newer Redis than the one that runs are left to its upgrade. */
+/**
+ * Migrations for a newer Redis than the one that runs are left to its upgrade, and so is every one after them: it may be
+ * written for what they make.
+ */
 export function initialization(spec: Spec, version: string, users: readonly string[]): Initialization {
   const { functions, commands } = spec.initialize;
-  const migrations = spec.migrations
-    .filter(({ since }) => since === undefined || compareVersions(since, version) <= 0)
-    .map(({ version: number, name, script }) => ({ version: number, name, script }))
-    .sort((a, b) => a.version - b.version);
+  const inOrder = inOrderOf(spec);
+  const migrations = inOrder
+    .slice(0, firstTooNew(inOrder, version))
+    .map(({ version: number, name, script }) => ({ version: number, name, script }));
   return { functions, commands, migrations, users };
+}
+
+/** The migration that waits for a newer Redis than this one, and the versions of those that wait for it. */
+export function waitingMigrations(
+  spec: Pick<Spec, "migrations">,
+  version: string,
+): { readonly since: string; readonly version: number; readonly behind: readonly number[] } | undefined {
+  const inOrder = inOrderOf(spec);
+  const [first, ...behind] = inOrder.slice(firstTooNew(inOrder, version));
+  return first?.since === undefined
+    ? undefined
+    : { since: first.since, version: first.version, behind: behind.map((each) => each.version) };
+}
+
+function inOrderOf({ migrations }: Pick<Spec, "migrations">): Spec["migrations"] {
+  return [...migrations].sort((a, b) => a.version - b.version);
+}
+
+function firstTooNew(inOrder: Spec["migrations"], version: string): number {
+  const at = inOrder.findIndex(({ since }) => since !== undefined && compareVersions(since, version) > 0);
+  return at < 0 ? inOrder.length : at;
 }
 
 /** Passwords change without a Job: servers are told at once. */
@@ -36,6 +60,9 @@ export function initializationHash({ functions, commands, migrations, users }: I
   return hash("sha256", JSON.stringify([functions, commands, migrations, names])).slice(0, 12);
 }
 
-export function newestMigration({ migrations }: Initialization): number {
-  return migrations.at(-1)?.version ?? 0;
+/** Of the Job that applies it. */
+export function initializationKey(digest: string): string {
+  return `${initializationPrefix}${digest}`;
 }
+
+export const initializationPrefix = "init-";

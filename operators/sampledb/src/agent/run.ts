@@ -36,7 +36,7 @@ export async function runTask(task: AgentTask): Promise<object> {
       return await keepLedger();
     case "migrate": {
       await using servers = await connectAll(task.access);
-      return { ran: await migrate(await servers.primary(), task.migrations) };
+      return { ran: await migrate(await servers.primary(), task.migrations, { guard: task.guard }) };
     }
   }
 }

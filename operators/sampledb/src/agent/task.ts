@@ -90,13 +90,20 @@ export type AgentTask =
   | {
       readonly do: "rehearse";
       readonly access: RedisAccess;
-      readonly keys: number;
+      /** What redis-check-rdb said. */
+      readonly checkFile: string;
       readonly migrations: readonly Migration[];
     }
   /** Writes and reads for as long as it runs, see `keepLedger`. */
   | { readonly do: "ledger" }
   /** Runs the migrations on the primary. */
-  | { readonly do: "migrate"; readonly access: RedisAccess; readonly migrations: readonly Migration[] };
+  | {
+      readonly do: "migrate";
+      readonly access: RedisAccess;
+      readonly migrations: readonly Migration[];
+      /** The number of replicas without which the primary takes no writes: only the migrations get past it. */
+      readonly guard?: number;
+    };
 
 export type AgentReport =
   | { readonly ok: true; readonly manifest?: RedisManifest; readonly keys?: number; readonly aside?: string }

@@ -9,7 +9,7 @@ export const conditions = {
   backupHealthy: "BackupHealthy",
 } as const;
 
-/** Why a database is where it is. */
+/** Why a database is where it is. Those of BackupHealthy are `backupHealthReasons` of @keelson/kit. */
 export const reasons = {
   creating: "Creating",
   initializing: "Initializing",
@@ -33,7 +33,7 @@ export const reasons = {
   scaling: "Scaling",
   rollingOut: "RollingOut",
   rolloutFailed: "RolloutFailed",
-  resizing: "Resizing",
+  /** The spec asks for smaller volumes than there are. */
   resizeRefused: "ResizeRefused",
   upgrading: "Upgrading",
   upgradeFailed: "UpgradeFailed",
@@ -43,16 +43,10 @@ export const reasons = {
   restoring: "Restoring",
   restoreFailed: "RestoreFailed",
   diskFull: "DiskFull",
-  outOfMemory: "OutOfMemory",
   paused: "Paused",
   deleting: "Deleting",
   finalSnapshot: "FinalSnapshot",
-  finalSnapshotFailed: "FinalSnapshotFailed",
   volumeKept: "VolumeKept",
-  backupSucceeded: "BackupSucceeded",
-  backupFailed: "BackupFailed",
-  backupOverdue: "BackupOverdue",
-  noSchedule: "NoSchedule",
 } as const;
 
 export type Reason = (typeof reasons)[keyof typeof reasons];

@@ -25,13 +25,20 @@ const user = z.object({
 const command = z.array(z.string().max(65_536)).min(1).max(1024);
 
 const migration = z.object({
-  version: z.int().min(1).describe("Migrations run in this order, each once."),
+  version: z
+    .int()
+    .min(1)
+    .describe(
+      "Migrations run in this order, each once. One that is added later needs a version above those that ran.",
+    ),
   name: z.string().min(1).max(128),
   since: z
     .string()
     .regex(/^[0-9]+\.[0-9]+$/)
     .optional()
-    .describe("Runs only on this version of Redis or a newer one: an upgrade runs it."),
+    .describe(
+      "Runs only on this version of Redis or a newer one: an upgrade runs it. Until then those after it wait too.",
+    ),
   script: z
     .string()
     .min(1)
@@ -99,13 +106,17 @@ export const SampleDB = resource({
             .min(0)
             .max(8)
             .default(1)
-            .describe("A write that WAIT reported on this many replicas is never lost."),
+            .describe(
+              "A write that WAIT reported on this many replicas is never lost. With 0 the primary takes writes whatever its replicas have, and nothing bounds what a failover loses.",
+            ),
           maxLagSeconds: z
             .int()
             .min(2)
             .max(60)
             .default(3)
-            .describe("The primary stops taking writes when its replicas are this far behind."),
+            .describe(
+              "The primary stops taking writes when its replicas are this far behind, until the operator sees that they are. Without effect when acknowledgements is 0.",
+            ),
         })
         .default({ acknowledgements: 1, maxLagSeconds: 3 }),
       settings: z
@@ -137,7 +148,10 @@ export const SampleDB = resource({
             .describe("Seed data: run once, in one transaction."),
         })
         .default({ functions: [], commands: [] }),
-      migrations: z.array(migration).max(128).default([]).describe("Changes of the data's schema."),
+      migrations: listMap(migration, { keys: ["version"] })
+        .max(128)
+        .default([])
+        .describe("Changes of the data's schema."),
       tls: z
         .object({
           secretName: z
@@ -158,7 +172,11 @@ export const SampleDB = resource({
           store: backupStoreSchema
             .optional()
             .describe("Default: a claim NAME-backups that outlives the database."),
-          size: quantity().default("5Gi").describe("The size of the claim NAME-backups."),
+          size: quantity()
+            .default("5Gi")
+            .describe(
+              "The size of the claim NAME-backups. Grows when raised; a lower one is for a claim to come.",
+            ),
         })
         .default({ timeZone: "UTC", keep: 24, size: "5Gi" }),
       restoreFrom: restoreFrom
@@ -279,7 +297,14 @@ export const SampleDB = resource({
       .string()
       .optional()
       .describe("The version that pods are made with; an upgrade changes it."),
-    refusedSize: z.object({ size: z.string(), message: z.string() }).optional(),
+    refusedSize: z
+      .object({ size: z.string(), message: z.string() })
+      .optional()
+      .describe("The size that the volumes of servers were refused last."),
+    refusedBackupSize: z
+      .object({ size: z.string(), message: z.string() })
+      .optional()
+      .describe("The size that the volume of backups was refused last."),
     passwordRotation: z.string().optional().describe("The rotation that was asked for last."),
     upgrade: z
       .object({

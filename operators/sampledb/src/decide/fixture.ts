@@ -190,7 +190,7 @@ export function observedFixture(changes: Changes = {}): Observed {
     trial: undefined,
     jobs: [],
     initHash: "h1",
-    schemaVersion: 0,
+    schemaVersion: undefined,
     specProblem: undefined,
     departures: new Map(),
     caughtUp: true,

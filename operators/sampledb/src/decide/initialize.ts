@@ -1,4 +1,5 @@
 /** The Job of the initial configuration. Pure. */
+import { initializationKey, initializationPrefix, waitingMigrations } from "../agent/initialization.ts";
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
 import { healthyPrimary } from "./facts.ts";
@@ -6,24 +7,25 @@ import { type Plan, waitingFor } from "./plan.ts";
 
 /** What failed is tried again after this long: servers that were not reached may be by then. */
 const againMs = 300_000;
-const prefix = "init-";
 
 /** The Jobs of this and of earlier configurations. */
 export function initializationJobs({ jobs }: Observed): readonly string[] {
-  return jobs.flatMap(({ key }) => (key.startsWith(prefix) ? [key] : []));
+  return jobs.flatMap(({ key }) => (key.startsWith(initializationPrefix) ? [key] : []));
 }
 
 export function initialize(o: Observed): Plan {
   if (o.status.initialized === o.initHash || o.status.upgrade) return {};
-  const key = `${prefix}${o.initHash}`;
+  const key = initializationKey(o.initHash);
   const job = o.jobs.find((each) => each.key === key);
   if (job?.state === "succeeded") {
+    if (o.schemaVersion === undefined)
+      return { notReady: waitingFor(reasons.initializing, "the primary is asked which migrations ran", 500) };
     // An earlier configuration that comes back is applied again.
     const keys = initializationJobs(o).filter((each) => each !== key);
     return {
       ...(keys.length > 0 && { actions: [{ do: "deleteJobs", keys }] }),
       status: { initialized: o.initHash, schemaVersion: o.schemaVersion },
-      events: [{ type: "Normal", reason: "Initialized", message: "the initial configuration is applied" }],
+      events: [{ type: "Normal", reason: "Initialized", message: appliedWords(o) }],
       notReady: waitingFor(reasons.initializing, "the initial configuration is applied", 0),
     };
   }
@@ -44,4 +46,13 @@ export function initialize(o: Observed): Plan {
       5_000,
     ),
   };
+}
+
+function appliedWords({ spec, status }: Observed): string {
+  const words = "the initial configuration is applied";
+  const waiting = waitingMigrations(spec, status.imageVersion ?? spec.version);
+  if (!waiting) return words;
+  const { version, since, behind } = waiting;
+  const others = behind.length > 0 ? `, and with it ${behind.join(", ")}` : "";
+  return `${words}; migration ${version} waits for Redis ${since}${others}`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Observed, Server } from "../observe/observed.ts";
-import { factsFixture, ipOf, observedFixture, podFixture, podless, restarted } from "./fixture.ts";
+import { factsFixture, ipOf, observedFixture, orphan, podFixture, podless, restarted } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 
 describe("a primary that leads", () => {
@@ -35,6 +35,16 @@ describe("a primary that leads", () => {
     );
     expect(plan.actions).toContainEqual({ do: "follow", servers: ["db-1"], ip: ipOf(0), drop: true });
     expect(plan.status?.lastFailover?.lost).toContain("500 bytes");
+  });
+
+  test("is not guarded where nobody asks for acknowledgements, and a failover says that nothing bounds the loss", () => {
+    const o = observedFixture({ acknowledgements: 0 });
+    expect(leadership(o).actions?.some((action) => action.do === "setGuard")).toBe(false);
+    const loss = (acknowledgements: number) =>
+      leadership(observedFixture({ acknowledgements, servers: [podless, orphan(1), orphan(2)] })).status
+        ?.promotion?.loss;
+    expect(loss(0)).toBe("writes that no replica had received yet and nobody waited for");
+    expect(loss(1)).toContain("at most the last 3 s");
   });
 
   test("has its guard lowered in the record first, and raised on the server first", () => {

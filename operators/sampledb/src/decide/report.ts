@@ -86,7 +86,7 @@ const trouble: ReadonlySet<Reason> = new Set([
     reasons.upgradeFailed,
   ],
   ...[reasons.versionRefused, reasons.settingRefused, reasons.secretInvalid, reasons.restoreFailed],
-  ...[reasons.diskFull, reasons.outOfMemory],
+  reasons.diskFull,
 ]);
 
 function phaseOf({ notReady }: Plan): string {

@@ -452,16 +452,14 @@ describe("verification", () => {
 
   test("waits for migrations, and goes back when one fails", () => {
     const due = { ...rolled, migrationsDue: 1 };
-    const closed = leads(10, { observed: due });
-    expect(upgrade(closed).actions).toEqual([{ do: "setGuard", server: "db-1", guard: 0 }]);
     const open = leads(10, { observed: due, guard: 0 });
-    expect(upgrade(open).actions).toEqual([{ do: "startMigrations", id: "8-0-2", server: "db-1" }]);
-    // They write where clients must not: no Service leads there.
-    const labels = leadership(open).actions?.filter((action) => action.do === "label");
+    expect(upgrade(open).actions).toEqual([{ do: "setGuard", server: "db-1", guard: closedGuard }]);
+    const closed = leads(10, { observed: due });
+    expect(upgrade(closed).actions).toEqual([{ do: "startMigrations", id: "8-0-2", server: "db-1" }]);
+    // Nobody reads what they have half done: no Service leads there.
+    const labels = leadership(closed).actions?.filter((action) => action.do === "label");
     expect(labels).toContainEqual({ do: "label", server: "db-1", role: null, read: false });
     const jobs = [{ key: "migrate-8-0-2", state: "failed" as const, message: "bad script" }];
-    expect(upgrade(leads(10, { guard: 0, observed: { ...due, jobs } })).status?.upgrade?.phase).toBe(
-      "GoingBack",
-    );
+    expect(upgrade(leads(10, { observed: { ...due, jobs } })).status?.upgrade?.phase).toBe("GoingBack");
   });
 });

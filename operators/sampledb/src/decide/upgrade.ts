@@ -306,8 +306,8 @@ function verified({ to }: Under) {
 }
 
 /**
- * Migrations must write where clients must not: the Service does not lead to a server of the new version before they
- * are done.
+ * A server of the new version takes no writes but those of the migrations. Clients would read what these have half done,
+ * so the Services do not lead there before they have ended.
  */
 export function isHidden(o: Observed, server: Server): boolean {
   const under = o.status.upgrade;
@@ -330,9 +330,10 @@ function verifying(o: Observed, under: Under): Plan {
   if (problem !== undefined) return goBack(o, under, problem);
   if (o.migrationsDue > 0) {
     const migrations = o.jobs.find(({ key }) => key === `migrate-${under.id}`);
-    if (facts.guard >= closedGuard)
+    // An operator of before opened it for the Job.
+    if (facts.guard < closedGuard)
       return {
-        actions: [{ do: "setGuard", server: primary.server.name, guard: 0 }],
+        actions: [{ do: "setGuard", server: primary.server.name, guard: closedGuard }],
         notReady: { ...notReady, recheckMs: 0 },
       };
     if (!migrations)

@@ -2,13 +2,16 @@
 
 import { isNotFound, type ObjectOf } from "keelson";
 import { type Job, Pod } from "keelson/kinds";
-import { initialization, initializationHash, newestMigration } from "../agent/initialization.ts";
+import { initialization, initializationHash, initializationKey } from "../agent/initialization.ts";
+import { schemaVersionOf } from "../agent/initialize.ts";
 import { reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
-import { type Dial, redisPort } from "../engine/redis.ts";
+import { RedisError } from "../engine/errors.ts";
+import { type Dial, type Redis, redisPort } from "../engine/redis.ts";
 import { changeProblem, compareVersions, minorOf, rdbFormatOf, supportProblem } from "../engine/version.ts";
 import type { Access } from "../resources/access.ts";
+import { sizeProblem } from "../resources/claims.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
 import { systemUsers } from "../resources/settings.ts";
@@ -105,6 +108,12 @@ export async function observe(
     leads?.runId === status.leadership?.runId ? leads : undefined,
   );
   const set = ctx.own.set.get();
+  const initHash = initializationHash(content);
+  const jobs = await Promise.all(
+    jobsOf(ctx)
+      .filter(([, { metadata: its }]) => its.deletionTimestamp === undefined)
+      .map(async ([key, job]) => await explained(ctx, memory, key, job)),
+  );
   const observed: Observed = {
     nowMs,
     database,
@@ -116,14 +125,15 @@ export async function observe(
     setTemplate: set?.spec?.template?.metadata?.annotations?.[annotations.template],
     wantedTemplate: templateHash(specToRun(db, ctx.own), version),
     trial,
-    jobs: await Promise.all(
-      jobsOf(ctx)
-        .filter(([, { metadata: its }]) => its.deletionTimestamp === undefined)
-        .map(async ([key, job]) => await explained(ctx, memory, key, job)),
-    ),
-    initHash: initializationHash(content),
-    schemaVersion: newestMigration(content),
-    specProblem: specProblem(db, status, { access, certificates, setting: refusedSetting(db, ctx.own) }),
+    jobs,
+    initHash,
+    schemaVersion: isJustInitialized(jobs, initHash, status)
+      ? await schemaVersionAt(leads && answers.redis(status.primary ?? ""))
+      : undefined,
+    specProblem: specProblem(db, status, {
+      ...{ access, certificates, claims },
+      setting: refusedSetting(db, ctx.own),
+    }),
     departures: memory.departures(followers, addresses, leads),
     caughtUp: hasCaughtUp && followers.length >= spec.replicas,
     restore: restoreWish(db, ctx, version),
@@ -202,11 +212,26 @@ async function explained(
   return { ...view, ...why };
 }
 
+/** Its Job has succeeded, and that is not recorded yet. */
+function isJustInitialized(jobs: readonly JobView[], initHash: string, { initialized }: Status): boolean {
+  const job = jobs.find(({ key }) => key === initializationKey(initHash));
+  return job?.state === "succeeded" && initialized !== initHash;
+}
+
+/** The data may have more migrations than the spec names, as when it came from a backup of a later schema. */
+async function schemaVersionAt(primary: Redis | undefined): Promise<number | undefined> {
+  try {
+    return primary && (await schemaVersionOf(primary));
+  } catch (error) {
+    if (error instanceof RedisError) return undefined;
+    throw error;
+  }
+}
+
 /** How many migrations only the newer version runs. While an upgrade is under way, servers are made with it already. */
-function migrationsBetween({ migrations }: SampleDBObject["spec"], from: string, to: string): number {
-  return migrations.filter(
-    ({ since }) => since !== undefined && compareVersions(since, from) > 0 && compareVersions(since, to) <= 0,
-  ).length;
+function migrationsBetween(spec: SampleDBObject["spec"], from: string, to: string): number {
+  const [before, after] = [from, to].map((version) => initialization(spec, version, []).migrations.length);
+  return Math.max(0, (after ?? 0) - (before ?? 0));
 }
 
 /** An approval is for one loss: it names the epoch that ended, so that it does not speak for the next. */
@@ -311,8 +336,14 @@ function specProblem(
   {
     access,
     certificates,
+    claims,
     setting,
-  }: { readonly access: Access; readonly certificates: Certificates; readonly setting: string | undefined },
+  }: {
+    readonly access: Access;
+    readonly certificates: Certificates;
+    readonly claims: ReadonlyMap<number, ClaimView>;
+    readonly setting: string | undefined;
+  },
 ): Observed["specProblem"] {
   const { spec } = db;
   if (setting !== undefined) return { reason: reasons.settingRefused, message: setting };
@@ -328,5 +359,6 @@ function specProblem(
   const runs = upgrade && !upgrade.pointOfNoReturn ? upgrade.from : imageVersion;
   const version = supportProblem(spec.version) ?? (runs && changeProblem(runs, spec.version));
   if (version) return { reason: reasons.versionRefused, message: version };
-  return undefined;
+  const size = sizeProblem(spec, claims.values());
+  return size === undefined ? undefined : { reason: reasons.resizeRefused, message: size };
 }

@@ -118,8 +118,8 @@ export interface Observed {
   readonly trial: { readonly state: "running" | "failed"; readonly message: string } | undefined;
   readonly jobs: readonly JobView[];
   readonly initHash: string;
-  /** The newest migration that the initial configuration holds. */
-  readonly schemaVersion: number;
+  /** The newest migration that ran, asked of the primary when the Job of `initHash` has ended; undefined without an answer. */
+  readonly schemaVersion: number | undefined;
   /** Why the spec cannot be followed, in a sentence. */
   readonly specProblem: { readonly reason: Reason; readonly message: string } | undefined;
   /** Followers that the primary does not see any more, and its offset when that was first so. */

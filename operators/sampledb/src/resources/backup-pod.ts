@@ -134,7 +134,7 @@ export function backupPod(options: BackupPodOptions): Desired<typeof Pod> {
       ],
       beside,
     ),
-    redis("check", ["sh", "-c", `redis-check-rdb ${dumpFile} > ${checkFile} 2>&1 || true`]),
+    redis("check", checkDump({ file: dumpFile, checkFile })),
   ];
   const verify: AgentTask = { do: "verify", ...place, access: scratch, checkFile };
   const mountsOfVerify = [...volumes, workMount];
@@ -143,6 +143,17 @@ export function backupPod(options: BackupPodOptions): Desired<typeof Pod> {
     containers: [agentContainer("verify", image, verify, { mounted: mountsOfVerify })],
     mounted: [...all, ...dataMount],
   });
+}
+
+/** What it says is judged by the agent. */
+export function checkDump({
+  file,
+  checkFile,
+}: {
+  readonly file: string;
+  readonly checkFile: string;
+}): string[] {
+  return ["sh", "-c", `redis-check-rdb ${file} > ${checkFile} 2>&1 || true`];
 }
 
 function scratchFlags(port: number): string[] {

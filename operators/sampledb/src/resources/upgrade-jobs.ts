@@ -13,17 +13,19 @@ import {
   type Mounted,
   redisAccess,
 } from "./agent-pod.ts";
+import { checkDump } from "./backup-pod.ts";
 import { adoptable, databaseName, selectorLabels, serverHost } from "./names.ts";
 import { containerSecurity, imageOf } from "./stateful-set.ts";
 
 const work = "/work";
 const file = `${work}/dump.rdb`;
+const checkFile = `${work}/check.txt`;
 const port = 6390;
 
 export interface RehearsalOptions {
   readonly db: SampleDBObject;
   readonly id: string;
-  readonly from: { readonly store: BackupStore; readonly name: string; readonly keys: number };
+  readonly from: { readonly store: BackupStore; readonly name: string };
   readonly version: string;
   readonly image: string;
 }
@@ -45,13 +47,19 @@ export function rehearsalJob({ db, id, from, version, image }: RehearsalOptions)
   const rehearse: AgentTask = {
     do: "rehearse",
     access,
-    keys: from.keys,
+    checkFile,
     migrations: migrationsOf(db.spec, version),
   };
-  const trial: Container = {
-    name: "trial",
+  const redis = (name: string, command: string[]): Container => ({
+    name,
     image: imageOf(db.spec, version),
-    command: [
+    command,
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    securityContext: containerSecurity,
+    volumeMounts: [workMount.mount],
+  });
+  const trial: Container = {
+    ...redis("trial", [
       ...[
         "redis-server",
         "--port",
@@ -64,12 +72,10 @@ export function rehearsalJob({ db, id, from, version, image }: RehearsalOptions)
         "",
       ],
       ...["--dir", work, "--dbfilename", "dump.rdb", "--appendonly", "no"],
-    ],
+    ]),
     restartPolicy: "Always",
-    terminationMessagePolicy: "FallbackToLogsOnError",
-    securityContext: containerSecurity,
-    volumeMounts: [workMount.mount],
   };
+  const check = redis("check", checkDump({ file, checkFile }));
   return {
     metadata: {
       name: `${database.name}-rehearse-${id}`,
@@ -82,7 +88,7 @@ export function rehearsalJob({ db, id, from, version, image }: RehearsalOptions)
       template: jobPod(
         database,
         {
-          initContainers: [agentContainer("fetch", image, fetch, { mounted: all }), trial],
+          initContainers: [agentContainer("fetch", image, fetch, { mounted: all }), trial, check],
           containers: [agentContainer("rehearse", image, rehearse, { mounted: [workMount] })],
         },
         all,
@@ -96,13 +102,16 @@ export function migrationJob(options: {
   readonly id: string;
   /** The server that has the data: the old primary is there too, to go back to. */
   readonly server: string;
+  /** With which it takes no writes. */
+  readonly guard: number;
   readonly image: string;
 }): Desired<typeof Job> {
-  const { db, id, server, image } = options;
+  const { db, id, server, guard, image } = options;
   const database = databaseName(db);
   const { access: all, mounted } = redisAccess(database, db.spec, { user: "operator" });
   const access = { ...all, hosts: [serverHost(database, server)] };
-  const task: AgentTask = { do: "migrate", access, migrations: migrationsOf(db.spec, db.spec.version) };
+  const migrations = migrationsOf(db.spec, db.spec.version);
+  const task: AgentTask = { do: "migrate", access, migrations, guard };
   return {
     metadata: {
       name: `${database.name}-migrate-${id}`,

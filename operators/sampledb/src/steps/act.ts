@@ -2,6 +2,7 @@
 
 import { isConflict, isNotFound } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { initializationKey } from "../agent/initialization.ts";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { Action, Plan } from "../decide/plan.ts";
@@ -301,13 +302,14 @@ async function startRehearsal(
 ): Promise<void> {
   const taken = ctx.own.backups.get(backup)?.status;
   if (!taken?.store || taken.name === undefined) return;
-  const from = { store: taken.store, name: taken.name, keys: taken.keys ?? 0 };
+  const from = { store: taken.store, name: taken.name };
   const job = rehearsalJob({ db, id, from, version, image: ownImage() });
   await ctx.own.rehearsals.apply(`rehearse-${id}`, job);
 }
 
 async function startMigrations({ db, ctx }: Pass, { id, server }: Doing<"startMigrations">): Promise<void> {
-  await ctx.own.jobs.apply(`migrate-${id}`, migrationJob({ db, id, server, image: ownImage() }));
+  const job = migrationJob({ db, id, server, guard: closedGuard, image: ownImage() });
+  await ctx.own.jobs.apply(`migrate-${id}`, job);
 }
 
 function ownImage(): string {
@@ -322,7 +324,7 @@ function ownImage(): string {
 async function startInit({ db, ctx }: Pass, { hash }: Doing<"startInit">): Promise<void> {
   const image = ownImage();
   const database = databaseName(db);
-  await ctx.own.jobs.apply(`init-${hash}`, initJob({ database, spec: db.spec, hash, image }));
+  await ctx.own.jobs.apply(initializationKey(hash), initJob({ database, spec: db.spec, hash, image }));
 }
 
 async function startRestore({ db, ctx }: Pass, { id, server, from }: Doing<"startRestore">): Promise<void> {

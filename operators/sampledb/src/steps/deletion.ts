@@ -10,7 +10,6 @@ import { type Dial, guardSetting, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
 import { claimView, jobView, nodeView, tlsSecretOf } from "../observe/views.ts";
-import { backupsClaim } from "../resources/claims.ts";
 import { lastConfigMap } from "../resources/config.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, objectNames, ownId } from "../resources/names.ts";
@@ -18,6 +17,7 @@ import { decoded } from "../resources/secrets.ts";
 import { writesService } from "../resources/services.ts";
 import { systemUsers } from "../resources/settings.ts";
 import { backupFor } from "./backups.ts";
+import { applyBackupsClaim } from "./objects.ts";
 import { releaseVolume, tellKept, volumesOf } from "./volumes.ts";
 
 export interface FinalizeOptions {
@@ -192,9 +192,10 @@ async function finalSnapshot(
 }
 
 /** Someone may delete these meanwhile, and the pod that takes the snapshot would wait for them. */
-async function keepForSnapshot(db: SampleDBObject, { own }: SampleDBContext): Promise<void> {
+async function keepForSnapshot(db: SampleDBObject, ctx: SampleDBContext): Promise<void> {
+  const { own } = ctx;
   const database = databaseName(db);
-  if (db.spec.backup.store === undefined) await own.backupsClaim.apply(backupsClaim(database, db.spec));
+  await applyBackupsClaim(db, ctx);
   if (own.config.get()) return;
   const servers = Math.max(0, ...[...own.claims.entries().keys()].map(Number)) + 1;
   await own.config.apply(lastConfigMap(database, servers));

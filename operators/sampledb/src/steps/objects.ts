@@ -1,15 +1,16 @@
 /** The objects of every database, from the first moment: applied in every pass, sent only when something differs. */
-import { adoptAnnotation, Quantity } from "keelson";
+import { adoptAnnotation, type ObjectOf, Quantity } from "keelson";
+import type { PersistentVolumeClaim } from "keelson/kinds";
 import { initialization } from "../agent/initialization.ts";
-import type { SampleDBObject } from "../api/sampledb.ts";
+import type { SampleDBObject, Spec, Status } from "../api/sampledb.ts";
 import { claimViews, knownStatus, ownStatus } from "../observe/observe.ts";
 import { replicasToRun, serversToMake, serversToRun } from "../observe/servers-to-run.ts";
 import type { Access } from "../resources/access.ts";
 import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
-import { backupsClaim, dataClaim } from "../resources/claims.ts";
+import { backupsClaim, dataClaim, sizeOfNewClaim } from "../resources/claims.ts";
 import { configMap } from "../resources/config.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { claimName, databaseName, serverName } from "../resources/names.ts";
+import { claimName, databaseName, objectNames, serverName } from "../resources/names.ts";
 import { readsService, serversService, writesService } from "../resources/services.ts";
 import { refusedSetting, specToRun } from "../resources/settings-to-run.ts";
 import type { VolumePlan } from "../resources/start-script.ts";
@@ -61,25 +62,27 @@ export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan>
   return new Map(others.map((name) => [name, { aside: `new-${id}` }]));
 }
 
-type RefusedSize = NonNullable<ReturnType<typeof ownStatus>["refusedSize"]>;
+type RefusedSize = NonNullable<Status["refusedSize"]>;
+type RefusedSizes = Pick<Status, "refusedSize" | "refusedBackupSize">;
 
 /**
- * Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. Returns a size that
+ * Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. Returns sizes that
  * they were refused.
  */
 export async function applyServers(
   db: SampleDBObject,
   ctx: SampleDBContext,
   { tried }: { readonly tried: boolean },
-): Promise<RefusedSize | undefined> {
+): Promise<RefusedSizes> {
   const database = databaseName(db);
   const claims = claimViews(ctx);
   const status = knownStatus(db, ctx, claims);
-  let refused: RefusedSize | undefined;
+  let refusedSize: RefusedSize | undefined;
   const servers = serversToRun({ spec: db.spec, status, database }, claims);
   for (let ordinal = 0; ordinal < Math.max(servers, 1 + replicasToRun({ spec: db.spec, status })); ordinal++)
-    refused = (await applyClaim(db, ctx, ordinal)) ?? refused;
-  if (db.spec.backup.store === undefined) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));
+    refusedSize = (await applyClaim(db, ctx, ordinal)) ?? refusedSize;
+  const refusedBackupSize = await applyBackupsClaim(db, ctx);
+  const refused = { ...(refusedSize && { refusedSize }), ...(refusedBackupSize && { refusedBackupSize }) };
   const set = ctx.own.set.get();
   const template = set?.spec?.volumeClaimTemplates?.[0];
   const templateSize = String(template?.spec?.resources?.requests?.["storage"] ?? db.spec.storage.size);
@@ -102,7 +105,6 @@ export async function applyServers(
   return refused;
 }
 
-/** Claims never shrink, and those that exist keep their class. */
 async function applyClaim(
   db: SampleDBObject,
   ctx: SampleDBContext,
@@ -110,25 +112,62 @@ async function applyClaim(
 ): Promise<RefusedSize | undefined> {
   const database = databaseName(db);
   const there = ctx.own.claims.get(String(ordinal));
+  const size = there ? String(db.spec.storage.size) : sizeOfNewClaim(db.spec, claimViews(ctx).values());
+  const storage = { ...db.spec.storage, size };
+  const refused = db.status?.refusedSize?.size === size;
+  const name = claimName(database, ordinal);
+  return await applyStorage(
+    ctx,
+    { there, storage, refused, name },
+    async (kept) => await ctx.own.claims.apply(String(ordinal), dataClaim(database, ordinal, kept)),
+  );
+}
+
+/** The store of backups, where no other is named. One that cannot grow is used as it is. */
+export async function applyBackupsClaim(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+): Promise<RefusedSize | undefined> {
+  if (db.spec.backup.store !== undefined) return undefined;
+  const database = databaseName(db);
+  const storage = { ...db.spec.storage, size: db.spec.backup.size };
+  const refused = db.status?.refusedBackupSize?.size === String(storage.size);
+  const { backups: name } = objectNames(database);
+  return await applyStorage(
+    ctx,
+    { there: ctx.own.backupsClaim.get(), storage, refused, name },
+    async (kept) => await ctx.own.backupsClaim.apply(backupsClaim(database, kept)),
+  );
+}
+
+/** Claims never shrink, and those that exist keep their class. Returns a size that this one was refused. */
+async function applyStorage(
+  ctx: SampleDBContext,
+  options: {
+    readonly there: ObjectOf<typeof PersistentVolumeClaim> | undefined;
+    readonly storage: Spec["storage"];
+    /** It was refused this size before. */
+    readonly refused: boolean;
+    readonly name: string;
+  },
+  apply: (storage: Spec["storage"]) => Promise<unknown>,
+): Promise<RefusedSize | undefined> {
+  const { there, storage, refused, name } = options;
+  const size = String(storage.size);
   const has = there?.spec?.resources?.requests?.["storage"];
-  const { size, className } = db.spec.storage;
-  const refused = db.status?.refusedSize?.size === String(size);
-  const grows =
-    has !== undefined && Quantity.from(String(has)).compare(Quantity.from(String(size))) < 0 && !refused;
-  const storage = has === undefined || grows ? { size } : { size: has };
-  const kept = there ? there.spec?.storageClassName : className;
-  const claim = dataClaim(database, ordinal, {
-    ...storage,
-    ...(kept === undefined ? {} : { className: kept }),
-  });
+  const grows = has !== undefined && Quantity.from(String(has)).compare(Quantity.from(size)) < 0 && !refused;
+  const className = there ? there.spec?.storageClassName : storage.className;
   try {
-    await ctx.own.claims.apply(String(ordinal), claim);
-    if (grows) ctx.event("Normal", "VolumeGrows", `${claimName(database, ordinal)} grows to ${size}`);
+    await apply({
+      size: has === undefined || grows ? size : String(has),
+      ...(className === undefined ? {} : { className }),
+    });
+    if (grows) ctx.event("Normal", "VolumeGrows", `${name} grows to ${size}`);
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     if (!grows || (code !== 403 && code !== 422 && code !== "InvalidChild")) throw error;
     ctx.event("Warning", "VolumeCannotGrow", message);
-    return { size: String(size), message };
+    return { size, message };
   }
   return undefined;
 }

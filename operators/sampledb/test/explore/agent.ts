@@ -8,10 +8,22 @@ import type {
   SimulatedVolume,
 } from "@keelson/testing";
 import { parseJson } from "keelson";
-import { type AgentTask, taskVariable } from "../../src/agent/task.ts";
+import type { Initialization } from "../../src/agent/initialization.ts";
+import { schemaKey } from "../../src/agent/initialize.ts";
+import { type AgentTask, type Migration, taskVariable } from "../../src/agent/task.ts";
+import { guardSetting } from "../../src/engine/redis.ts";
 import { minorOf, rdbFormatOf } from "../../src/engine/version.ts";
 import { systemUsers } from "../../src/resources/settings.ts";
-import { type Archive, type Content, contentOf, type Dump, type Files, newFiles, putBack } from "./files.ts";
+import {
+  type Archive,
+  type Content,
+  contentOf,
+  type Dump,
+  type Files,
+  migrationsIn,
+  newFiles,
+  putBack,
+} from "./files.ts";
 
 type Task<D extends AgentTask["do"]> = Extract<AgentTask, { do: D }>;
 
@@ -22,7 +34,10 @@ interface Asked {
   readonly running: boolean;
   readonly version: string;
   readonly files: Files;
+  readonly settings: Map<string, string>;
   allows(user: string, password: string): boolean;
+  /** How many replicas have it, or undefined when it takes no writes. */
+  write(key: string, value: string): number | undefined;
 }
 
 /** What is there beside the agent. */
@@ -126,19 +141,14 @@ function workOf(
   switch (task.do) {
     case "initialize": {
       const find = leaderFor(start, application, systemUsers.operator);
-      return () => {
-        find();
-        return {};
-      };
+      const content = parseJson(
+        start.files("config")["initialize.json"] ?? "{}",
+      ) as unknown as Initialization;
+      return () => migrate(find(), content.migrations);
     }
     case "migrate": {
       const find = leaderFor(start, application, systemUsers.operator, task.access.hosts);
-      return () => {
-        find();
-        if (task.migrations.some(({ script }) => script.includes(failingScript)))
-          throw new Failure("Failed", "it fails");
-        return {};
-      };
+      return () => migrate(find(), task.migrations, task.guard);
     }
     case "copy":
       return copy(task, start, application);
@@ -159,6 +169,21 @@ function workOf(
     case "ledger":
       return () => ({});
   }
+}
+
+/** One after the other; those that ran are passed over. A transaction lifts the guard for itself. */
+function migrate(leader: Asked, migrations: readonly Migration[], guard?: number): object {
+  for (const { version, script } of migrations) {
+    const ran = migrationsIn(leader.files);
+    if (ran.includes(version)) continue;
+    if (script.includes(failingScript)) throw new Failure("Failed", "it fails");
+    const record = [...ran, version].join();
+    if (guard !== undefined) leader.settings.set(guardSetting, "0");
+    const isDone = leader.write(schemaKey, record) !== undefined;
+    if (guard !== undefined) leader.settings.set(guardSetting, String(guard));
+    if (!isDone) throw new Failure("NoReplicas", `${leader.name} takes no writes`);
+  }
+  return {};
 }
 
 /** The server that leads, if it is reached from the pod and lets it in. */

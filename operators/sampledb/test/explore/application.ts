@@ -162,8 +162,7 @@ export class SimRedis implements Application {
   write(primary: SimServer, key: string, value: string): number | undefined {
     this.settle();
     const followers = [...this.servers].filter((each) => each.isLinkedTo(primary));
-    if (primary.role !== "primary" || primary.isPaused || primary.volume.full) return undefined;
-    if (primary.closeReplicas < primary.guard) return undefined;
+    if (!primary.takesWrites) return undefined;
     primary.files.version = minorOf(primary.version);
     for (const each of [primary, ...followers]) {
       each.files.keys.set(key, value);
@@ -392,6 +391,15 @@ export class SimServer implements SimulatedProcess {
     this.secondReplicationId = primary.secondReplicationId;
     this.secondOffset = primary.secondOffset;
     this.offset = primary.offset;
+  }
+
+  get takesWrites(): boolean {
+    if (this.role !== "primary" || this.isPaused || this.volume.full) return false;
+    return this.closeReplicas >= this.guard;
+  }
+
+  write(key: string, value: string): number | undefined {
+    return this.#world.write(this, key, value);
   }
 
   lead(): void {

@@ -1,11 +1,13 @@
 /** The operator's calls to simulated servers: over the simulated network, answered as Redis would. */
 import { X509Certificate } from "node:crypto";
 import { LineBroken, operatorName, type Simulation } from "@keelson/testing";
-import type { Credentials } from "../../src/engine/connection.ts";
+import type { Command, Credentials } from "../../src/engine/connection.ts";
 import { RedisError } from "../../src/engine/errors.ts";
 import type { ServerFacts } from "../../src/engine/info.ts";
 import { type Dial, patienceMs, type Redis, redisPort } from "../../src/engine/redis.ts";
+import type { Reply } from "../../src/engine/resp.ts";
 import type { SimRedis, SimServer } from "./application.ts";
+import { migrationsIn } from "./files.ts";
 
 export function simulatedDial(simulation: () => Simulation<SimRedis>): Dial {
   return async ({ host, tls }, credentials) => {
@@ -97,7 +99,11 @@ class SimClient implements Redis {
     await this.#call("dropClients", true, () => undefined);
   }
 
-  async call(): Promise<null> {
+  async call([name]: Command = ["PING"]): Promise<Reply> {
+    if (name === "HKEYS")
+      return await this.#call("migrations", false, ({ files }) =>
+        migrationsIn(files).map((version) => `migration:${version}`),
+      );
     await this.#call("ping", false, (server) => {
       if (!server.accepts(this.#trusts)) {
         if (server.certificate && this.#trusts !== undefined)

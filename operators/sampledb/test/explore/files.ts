@@ -1,4 +1,5 @@
 /** What lies on the volumes of a simulation: the data of servers, and backups. */
+import { schemaKey } from "../../src/agent/initialize.ts";
 
 /** What a server finds when it starts. */
 export interface Content {
@@ -40,6 +41,11 @@ export function cloned({ keys, plans, asides, ...rest }: Files): Files {
 
 export function contentOf({ keys, lineage, version }: Files): Content {
   return { keys: new Map(keys), lineage, version };
+}
+
+/** The migrations that ran, which are recorded with the data. */
+export function migrationsIn({ keys }: Pick<Content, "keys">): readonly number[] {
+  return keys.get(schemaKey)?.split(",").map(Number) ?? [];
 }
 
 export function newFiles(version: string): Files {

@@ -1,5 +1,6 @@
 /** What must hold for a SampleDB. */
 import type { Oracle, PodObject } from "@keelson/testing";
+import { minorOf } from "../../src/engine/version.ts";
 import type { SimRedis } from "./application.ts";
 import {
   acknowledgedIn,
@@ -28,6 +29,21 @@ const onePrimary: RedisOracle = {
         server.replicas.filter(({ server: each }) => each.isLinkedTo(server)).length >= Math.max(1, acks),
     );
     return able.length > 1 ? `${able.map(({ name }) => name).join(" and ")} lead at once` : undefined;
+  },
+};
+
+/** What is written to the new version before it was verified is lost when the upgrade goes back. */
+const closedUntilVerified: RedisOracle = {
+  name: "nobody can write to the new version before an upgrade is verified",
+  always: (world) => {
+    const { upgrade } = databaseIn(world)?.status ?? {};
+    if (!upgrade || upgrade.pointOfNoReturn) return undefined;
+    if (!["Switching", "Verifying", "GoingBack"].includes(upgrade.phase)) return undefined;
+    const open = [...world.application.servers].find(
+      ({ name, version, running, takesWrites }) =>
+        running && takesWrites && minorOf(version) === upgrade.to && name !== upgrade.held,
+    );
+    return open && `${open.name} takes writes in phase ${upgrade.phase}`;
   },
 };
 
@@ -125,6 +141,7 @@ export const oracles: readonly RedisOracle[] = [
   // Not what must hold, but what every world needs: this is called when it begins.
   { name: "pods are made for StatefulSets and Jobs", attach: startWorkloads },
   onePrimary,
+  closedUntilVerified,
   leftBehind,
   restored,
   oneWriter,

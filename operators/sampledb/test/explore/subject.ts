@@ -204,6 +204,11 @@ async function followAdvice(world: RedisWorld): Promise<string | undefined> {
     await change(world, { version: newer });
     return `sets the version to ${newer}`;
   }
+  const [, size] = /set spec\.storage\.size to (\w+),/.exec(message) ?? [];
+  if (size !== undefined) {
+    await change(world, { storage: { size } });
+    return `sets the size of volumes back to ${size}`;
+  }
   if (ready?.reason === "RestoreFailed") {
     if (isDestroyed(world, databaseIn(world)?.spec.restoreFrom?.backup)) allowLoss(world);
     await change(world, { restoreFrom: null });

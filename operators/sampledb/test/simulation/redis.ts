@@ -187,7 +187,7 @@ export class SimulatedRedis {
       pauseWrites: async () => undefined,
       resume: async () => undefined,
       dropClients: async () => undefined,
-      call: async () => null,
+      call: async ([name]) => (name === "HKEYS" ? [] : null),
       [Symbol.asyncDispose]: async () => undefined,
     };
   }
