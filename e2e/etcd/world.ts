@@ -95,14 +95,28 @@ export class World extends ClusterAccess implements AsyncDisposable {
 
   /** Members that clients find behind the client service. */
   serving(name: string, within = namespace): readonly Endpoint[] {
+    return this.#endpoints(name, within, (pod) => {
+      const role = pod.metadata.labels?.["etcd.keelson.dev/role"];
+      return role === "voter" && isServing(pod);
+    });
+  }
+
+  /** All members that have an address, whether clients are sent to them or not. */
+  running(name: string): readonly Endpoint[] {
+    return this.#endpoints(name, namespace, () => true);
+  }
+
+  #endpoints(
+    name: string,
+    within: string,
+    counts: (pod: ObjectOf<typeof Pod>) => boolean,
+  ): readonly Endpoint[] {
     return [...this.#pods.values()].flatMap((pod) => {
-      const { labels = {} } = pod.metadata;
-      const ours =
-        pod.metadata.namespace === within &&
-        labels["app.kubernetes.io/instance"] === name &&
-        labels["etcd.keelson.dev/role"] === "voter";
-      const ip = pod.status?.podIP;
-      return ours && ip && isServing(pod) ? [{ pod: pod.metadata.name, ip }] : [];
+      const { metadata, status } = pod;
+      const isOurs =
+        metadata.namespace === within && metadata.labels?.["app.kubernetes.io/instance"] === name;
+      const ip = status?.podIP;
+      return isOurs && ip && counts(pod) ? [{ pod: metadata.name, ip }] : [];
     });
   }
 
