@@ -13,6 +13,7 @@ import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
 import { corrupt } from "./damage.ts";
 import { EtcdLoad } from "./load.ts";
 import { makeBrokenRepository, operatorImages, project } from "./operator-images.ts";
+import { Security } from "./security.ts";
 
 export class World extends ClusterAccess implements AsyncDisposable {
   readonly kubeconfig: string;
@@ -23,6 +24,8 @@ export class World extends ClusterAccess implements AsyncDisposable {
   readonly #socket: string;
   /** Pods of etcd by namespace and name, as the API server last told. */
   readonly #pods = new Map<string, ObjectOf<typeof Pod>>();
+  /** By namespace and name of the cluster. */
+  readonly #security = new Map<string, Security>();
   #loads = 0;
 
   private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
@@ -79,6 +82,12 @@ export class World extends ClusterAccess implements AsyncDisposable {
     return new Connections(this.#socket);
   }
 
+  /** From now on, clients of that cluster use TLS and a password. */
+  secure(namespace: string, name: string, password: string): void {
+    const security = this.#stack.use(new Security({ client: this.client, namespace, name, password }));
+    this.#security.set(`${namespace}/${name}`, security);
+  }
+
   /** Writes so many keys of one megabyte each, or of so many bytes. */
   async fill(name: string, keys: number, prefix = "ballast", bytes = 1 << 20): Promise<void> {
     const connections = new Connections(this.#socket);
@@ -111,12 +120,13 @@ export class World extends ClusterAccess implements AsyncDisposable {
     within: string,
     counts: (pod: ObjectOf<typeof Pod>) => boolean,
   ): readonly Endpoint[] {
+    const security = this.#security.get(`${within}/${name}`);
     return [...this.#pods.values()].flatMap((pod) => {
       const { metadata, status } = pod;
       const isOurs =
         metadata.namespace === within && metadata.labels?.["app.kubernetes.io/instance"] === name;
       const ip = status?.podIP;
-      return isOurs && ip && counts(pod) ? [{ pod: metadata.name, ip }] : [];
+      return isOurs && ip && counts(pod) ? [{ pod: metadata.name, ip, security }] : [];
     });
   }
 
