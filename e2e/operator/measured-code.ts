@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
  */
 export function measuredCode(): string {
   const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
-  const code = ["--", ":/packages", ":/operators", ":/e2e", ":(top,exclude)e2e/*/results"];
+  const code = ["--", ":/packages", ":/operators", ":/e2e", ":(top,exclude)e2e/*/results/*"];
   const changes = git("status", "--porcelain", ...code);
   return `${git("log", "-1", "--abbrev=8", "--format=%h", ...code)}${changes === "" ? "" : "+"}`;
 }
