@@ -18,6 +18,9 @@ const values = commandLine({
     steps: { number: "N", help: "most steps of a scenario" },
     "no-shrink": { help: "print a failing scenario as it was generated" },
     real: { help: "play each scenario on real processes too, and compare" },
+    again: {
+      help: "with --real: play the recorded scenarios from --seed on, not those that the seeds give today",
+    },
     minutes: { number: "N", help: "with --real: begin no scenario after so many minutes" },
     parallel: { number: "N", default: 1, help: "with --real: so many scenarios at a time" },
   },
@@ -58,14 +61,16 @@ console.log(formatReport(`${subject.name} from seed ${values.seed}`, report));
 process.exitCode = report.failures.length === 0 ? 0 : 1;
 
 async function compare(): Promise<number> {
-  const { compareWorlds, comparedBefore, summary } = await import("../e2e/explore/compare.ts");
+  const { compareWorlds } = await import("../e2e/explore/compare.ts");
+  const { comparedBefore, summary } = await import("../e2e/explore/records.ts");
   const { real } = (await import(join(root, "e2e", values.operator, "explored.ts"))) as {
     readonly real: RealSubject;
   };
   const startedAt = performance.now();
   const compared = await compareWorlds(values.operator, real, {
-    runs: values.runs ?? 50,
+    runs: values.runs ?? (values.again ? Number.POSITIVE_INFINITY : 50),
     seed: values.seed,
+    again: values.again,
     parallel: values.parallel,
     ...(values.minutes === undefined ? {} : { minutes: values.minutes }),
     say: (sentence) =>

@@ -1,7 +1,10 @@
 /** A client of etcd as careful applications have one: several members, short patience, retries that cannot harm. */
 import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
+import type { Security } from "./security.ts";
 
 const attemptMs = 800;
 
@@ -9,6 +12,8 @@ const attemptMs = 800;
 export interface Endpoint {
   readonly pod: string;
   readonly ip: string;
+  /** Of a cluster with TLS and a password. */
+  readonly security?: Security | undefined;
 }
 
 /**
@@ -24,26 +29,32 @@ export class Connections {
     this.#socket = socket;
   }
 
-  agent({ ip }: Endpoint): Agent {
-    let agent = this.#agents.get(ip);
+  agent(to: Endpoint): Agent {
+    const id = `${to.pod} ${to.ip}`;
+    let agent = this.#agents.get(id);
     if (!agent) {
       agent = new Agent({ keepAlive: true, maxSockets: 64 });
-      agent.createConnection = () => this.#dial(ip);
-      this.#agents.set(ip, agent);
+      agent.createConnection = (_, created) => void this.#dial(to, created as Created);
+      this.#agents.set(id, agent);
     }
     return agent;
   }
 
-  #dial(ip: string): Socket {
+  #dial({ pod, ip, security }: Endpoint, created: Created): void {
     const socket = connect(this.#socket);
-    socket.write(`${ip} 2379\n`);
-    return socket;
+    socket.on("error", created);
+    // Nothing of TLS may be sent before this line.
+    socket.write(`${ip} 2379\n`, (error) => {
+      if (!error) created(null, security ? connectTls({ socket, ...security.toMember(pod) }) : socket);
+    });
   }
 
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
   }
 }
+
+type Created = (error: Error | null, socket?: Duplex) => void;
 
 export interface Answer {
   readonly revision: bigint;
@@ -122,11 +133,49 @@ export async function call(
   body: Json,
   patienceMs = attemptMs,
 ): Promise<Json> {
+  const { security } = to;
+  if (!security) return await send(connections, to, { path, body, patienceMs });
+  security.token ??= authenticate(connections, to, security);
+  const used = security.token;
+  const forget = () => {
+    if (security.token === used) security.token = undefined;
+  };
+  const token = await used.catch((error: unknown) => {
+    forget();
+    throw error;
+  });
+  return await send(connections, to, { path, body, patienceMs, token }).catch((error: unknown) => {
+    // Members forget tokens when they restart, and after a while.
+    if (/ answered 40[013]: /.test(String(error))) forget();
+    throw error;
+  });
+}
+
+async function authenticate(connections: Connections, to: Endpoint, { password }: Security): Promise<string> {
+  const body = { name: "root", password };
+  // etcd takes its time to compare passwords.
+  const answer = await send(connections, to, { path: "/v3/auth/authenticate", body, patienceMs: 3_000 });
+  return String(answer["token"]);
+}
+
+interface Sent {
+  readonly path: string;
+  readonly body: Json;
+  readonly patienceMs: number;
+  readonly token?: string;
+}
+
+async function send(connections: Connections, to: Endpoint, sent: Sent): Promise<Json> {
+  const { path, body, patienceMs, token } = sent;
   const { pod, ip } = to;
   const payload = JSON.stringify(body);
   return await new Promise<Json>((resolve, reject) => {
-    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(payload) };
-    const sent = request(
+    const headers = {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(payload),
+      ...(token === undefined ? {} : { authorization: token }),
+    };
+    const asked = request(
       { host: ip, port: 2379, path, method: "POST", headers, agent: connections.agent(to) },
       (response) => {
         let text = "";
@@ -146,12 +195,12 @@ export async function call(
       },
     );
     const patience = setTimeout(
-      () => sent.destroy(new Error(`${pod} did not answer in ${patienceMs} ms`)),
+      () => asked.destroy(new Error(`${pod} did not answer in ${patienceMs} ms`)),
       patienceMs,
     );
-    sent.on("error", reject);
-    sent.on("close", () => clearTimeout(patience));
-    sent.end(payload);
+    asked.on("error", reject);
+    asked.on("close", () => clearTimeout(patience));
+    asked.end(payload);
   });
 }
 

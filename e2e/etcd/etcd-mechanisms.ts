@@ -4,7 +4,7 @@ import { atFraction } from "@keelson/testing";
 import { unknownMember } from "../../operators/etcd/test/explore/scene.ts";
 import type { Mechanisms } from "../explore/mechanism.ts";
 import type { RealScene } from "../explore/real-scene.ts";
-import { call } from "./client.ts";
+import { call, fill } from "./client.ts";
 import type { World } from "./world.ts";
 
 export interface Member {
@@ -62,6 +62,25 @@ export async function removeUnknown(scene: RealScene): Promise<string | undefine
   return `removes ${advised} with etcdctl`;
 }
 
+const pieceBytes = 128 << 10;
+/** More than a small quota. */
+const mostPieces = 200;
+
+/** Writes the same key until etcd has no space for its history any more. */
+async function overwrite(scene: RealScene): Promise<void> {
+  const world = scene.cluster as World;
+  const connections = world.connections();
+  try {
+    for (let piece = 0; piece < mostPieces; piece++) {
+      const [to] = world.serving(scene.subject.ref.name, scene.namespace);
+      if (!to) throw new Error("no member serves");
+      await fill(connections, to, "overwritten", pieceBytes);
+    }
+  } finally {
+    connections.close();
+  }
+}
+
 export const etcdMechanisms: Mechanisms = {
   "etcd: a voter is added by hand": {
     begin: async (scene) => {
@@ -83,6 +102,14 @@ export const etcdMechanisms: Mechanisms = {
         scene.note(`it is ${victim.name}`);
         await remove(scene, victim.id);
       });
+      return undefined;
+    },
+  },
+  "etcd: out of space": {
+    // Elsewhere there are two gigabytes to fill.
+    can: (_, beginning) => beginning.endsWith("a small quota"),
+    begin: async (scene) => {
+      await tried(scene, "fill", async () => await overwrite(scene));
       return undefined;
     },
   },

@@ -1,7 +1,8 @@
 /** The etcd operator as `npm run explore -- --operator etcd --real` plays it: on real etcd processes. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { EtcdCluster, type EtcdClusterObject } from "@keelson/etcd-operator";
 import type { Primary, Scene } from "@keelson/testing";
-import { Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { Node, PersistentVolumeClaim, Pod, Secret } from "keelson/kinds";
 import { change } from "../../operators/etcd/test/explore/edits.ts";
 import {
   feasible,
@@ -24,6 +25,8 @@ import { World } from "./world.ts";
 type Spec = EtcdClusterObject["spec"];
 type Status = EtcdClusterObject["status"];
 
+const password = "correct horse battery";
+
 const little = { writers: 4, readers: 1, writesPerSecond: 40 };
 
 const specs: Readonly<Record<string, object>> = {
@@ -36,6 +39,13 @@ const specs: Readonly<Record<string, object>> = {
     size: 3,
     settings: { autoCompactionMode: "revision", autoCompactionRetention: "20000" },
   },
+  "three members with TLS and a password": {
+    size: 3,
+    tls: { peer: {}, client: { overlapHours: 0 } },
+    auth: { rootSecret: "root" },
+  },
+  // Larger than in the simulation: real history would fill one megabyte by itself.
+  "three members with a small quota": { size: 3, storage: { size: "1Gi", quotaBytes: 16 << 20 } },
   "three members on volumes that grow": { size: 3, storage: { size: "1Gi", className: "growing" } },
 };
 
@@ -72,6 +82,17 @@ export const real: RealSubject = {
       can: ({ version: wanted }) => ["3.5.35", "3.6.16", "3.7.3", "3.6.99", "4.0.0"].includes(String(wanted)),
       begin: async (scene, { version: wanted }) => void (await change(scene, { version: wanted })),
     },
+    // It has to be taken back before the scenario is over.
+    "edit: changed and taken back": {
+      can: ({ afterMs }) => Number(afterMs) <= 5_000,
+      begin: async (scene, { size, afterMs }) => {
+        const before = (scene.primary?.spec as Partial<Spec> | undefined)?.size ?? 3;
+        await change(scene, { size });
+        await sleep(Number(afterMs));
+        await change(scene, { size: before });
+        return undefined;
+      },
+    },
     // Volumes of the other beginnings cannot grow in the simulation, and can in the cluster.
     "edit: storage": { can: (_, beginning) => beginning.endsWith("that grow") },
     // Real history would fill a quota of 2 MB by itself.
@@ -86,6 +107,11 @@ export const real: RealSubject = {
   begin: async (scene, beginning) => {
     const { ref } = scene.subject;
     await labelNodes(scene, { pool: "default" });
+    if (beginning.endsWith("a password")) {
+      const data = { password: Buffer.from(password).toString("base64") };
+      await scene.client.kind(Secret).create({ metadata: { ...ref, name: "root" }, data });
+      worldOf(scene).secure(ref.namespace, ref.name, password);
+    }
     await scene.client.kind(PersistentVolumeClaim).create({
       metadata: { ...ref, name: "vault" },
       spec: { accessModes: ["ReadWriteMany"], resources: { requests: { storage: "1Gi" } } },

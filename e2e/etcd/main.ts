@@ -2,9 +2,9 @@
  * `npm run e2e:etcd`: breaks real etcd clusters in every way that the operator promises to heal, under load, and prints what
  * was measured. Results go to `e2e/etcd/results`, row by row: a row that is measured again replaces what was there.
  */
-import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { commandLine, refuse } from "../../scripts/command-line.ts";
+import { measuredCode } from "../operator/measured-code.ts";
 import { rowOptions } from "../operator/row-options.ts";
 import { narrator } from "../promises/promises.ts";
 import type { Scenario } from "./bench.ts";
@@ -20,7 +20,7 @@ const values = commandLine({
   does: "Breaks real etcd clusters in every way that the operator promises to heal, under load, and prints what was measured.",
   options: {
     ...rowOptions,
-    only: { text: "ID,…", help: "these rows alone, in this order" },
+    only: { text: "ID[:RUNS],…", help: "these rows alone, in this order" },
     version: { text: "V", default: "3.6.16", help: "of etcd" },
     write: { help: "put all tables into docs/etcd-results.md; with --runs 0 nothing is measured before" },
     hour: { help: "a random fault or edit every five seconds instead of rows" },
@@ -35,23 +35,28 @@ if (values.list) {
 }
 
 const say = narrator();
+const commit = measuredCode();
 if (values.hour) process.exit(await weather());
-const only = values.only?.split(",");
-const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));
-if (unknown !== undefined) refuse(`there is no row ${unknown}; --list names them`);
+/** Rows by id, with the number of their runs where that is given. */
+const only = values.only?.split(",").map((row) => row.split(":", 2));
+const unknown = only?.find(([id]) => !scenarios.some((scenario) => scenario.id === id));
+if (unknown !== undefined) refuse(`there is no row ${unknown[0]}; --list names them`);
 const controlPlane = values["control-plane"];
 const { version } = values;
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
 let results = await readResults({ controlPlane, version, machine });
 const chosen = only
-  ? only.flatMap((id) => scenarios.filter((scenario) => scenario.id === id))
+  ? only.flatMap(([id]) => scenarios.filter((scenario) => scenario.id === id))
   : [...scenarios].sort((a, b) => upheaval(a) - upheaval(b));
 const wanted = chosen
   .filter(({ versions }) => versions?.includes(version) ?? true)
   .map((scenario) => {
-    const before = values.resume ? (results.rows[scenario.id] ?? empty()) : empty();
-    const all = values.runs ?? scenario.runs;
+    const found = values.resume ? (results.rows[scenario.id] ?? empty()) : empty();
+    const all = Number(only?.find(([id]) => id === scenario.id)?.[1] ?? values.runs ?? scenario.runs);
+    const isComplete = found.runs.length >= all;
+    // Runs of a code that nobody can name any more are not completed.
+    const before = isComplete || found.runs.every((run) => run.commit !== undefined) ? found : empty();
     return { scenario, before, runs: Math.max(0, all - before.runs.length) };
   })
   .filter(({ runs }) => runs > 0);
@@ -71,7 +76,7 @@ for (let next = 0; next < wanted.length; ) {
       });
     const at = new Date().toISOString();
     const row: RowResult = {
-      runs: [...before.runs, ...measured.runs.map((run) => ({ at, ...run }))],
+      runs: [...before.runs, ...measured.runs.map((run) => ({ at, commit, ...run }))],
       loads: [...before.loads, ...measured.loads],
     };
     for (const sentence of shortcomings(row)) say(`MISSED ${sentence}`);
@@ -96,7 +101,6 @@ function upheaval({ fresh, size }: Scenario): number {
 }
 
 async function weather(): Promise<number> {
-  const commit = execFileSync("git", ["rev-parse", "--short=8", "HEAD"], { encoding: "utf8" }).trim();
   const busy = () =>
     loadavg()
       .map((each) => each.toFixed(0))

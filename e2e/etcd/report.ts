@@ -24,6 +24,11 @@ const how = [
   "",
   '- "Longest without a write": the longest time in which no client got an acknowledgement, from the fault until the end.',
   '- "Slowest write": the longest wait of one client for a write that was acknowledged in the end, retries included.',
+  "- Ready, Available and Degraded are true when they do not contradict, for more than 15 s, what clients write and whether a",
+  "  majority answers. No loss is told when `QuorumLost` and `AllDataLost` are not said while the volumes are there.",
+  "",
+  "Each row names the commits that its runs are of, or † where they are older than that was recorded. In rows with †, Ready was",
+  "the only condition that was held against the world.",
 ].join("\n");
 
 /** Puts the tables into the page, which is made when there is none. */

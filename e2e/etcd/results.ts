@@ -15,7 +15,8 @@ export interface LoadResult {
 }
 
 export interface RowResult {
-  readonly runs: readonly (Run & { readonly at: string })[];
+  /** Each with the commit that it ran; a plus sign stands for changes that were not committed. */
+  readonly runs: readonly (Run & { readonly at: string; readonly commit?: string })[];
   readonly loads: readonly LoadResult[];
 }
 
@@ -92,8 +93,8 @@ export function markdown(scenarios: readonly Scenario[], { rows }: Results): str
     return row ? [line(scenario, row)] : [];
   });
   return [
-    "| fault | goal | measured: median (least to greatest) | clients | runs that held |",
-    "|---|---|---|---|---|",
+    "| fault | goal | measured: median (least to greatest) | clients | runs that held | commit |",
+    "|---|---|---|---|---|---|",
     ...measured,
   ].join("\n");
 }
@@ -116,7 +117,8 @@ function line({ fault, goal }: Scenario, row: RowResult): string {
   const held = runs.filter(({ missed }) => missed.length === 0).length;
   const verdict =
     shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
-  return `| ${fault} | ${goal} | ${[...figures, ...counts].join("<br>")} | ${clients} | ${verdict} |`;
+  const commits = [...new Set(runs.map(({ commit }) => commit ?? "†"))].join(" ");
+  return `| ${fault} | ${goal} | ${[...figures, ...counts].join("<br>")} | ${clients} | ${verdict} | ${commits} |`;
 }
 
 function spreads(

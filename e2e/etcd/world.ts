@@ -13,6 +13,7 @@ import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
 import { corrupt } from "./damage.ts";
 import { EtcdLoad } from "./load.ts";
 import { makeBrokenRepository, operatorImages, project } from "./operator-images.ts";
+import { Security } from "./security.ts";
 
 export class World extends ClusterAccess implements AsyncDisposable {
   readonly kubeconfig: string;
@@ -23,6 +24,8 @@ export class World extends ClusterAccess implements AsyncDisposable {
   readonly #socket: string;
   /** Pods of etcd by namespace and name, as the API server last told. */
   readonly #pods = new Map<string, ObjectOf<typeof Pod>>();
+  /** By namespace and name of the cluster. */
+  readonly #security = new Map<string, Security>();
   #loads = 0;
 
   private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
@@ -79,6 +82,12 @@ export class World extends ClusterAccess implements AsyncDisposable {
     return new Connections(this.#socket);
   }
 
+  /** From now on, clients of that cluster use TLS and a password. */
+  secure(namespace: string, name: string, password: string): void {
+    const security = this.#stack.use(new Security({ client: this.client, namespace, name, password }));
+    this.#security.set(`${namespace}/${name}`, security);
+  }
+
   /** Writes so many keys of one megabyte each, or of so many bytes. */
   async fill(name: string, keys: number, prefix = "ballast", bytes = 1 << 20): Promise<void> {
     const connections = new Connections(this.#socket);
@@ -95,14 +104,29 @@ export class World extends ClusterAccess implements AsyncDisposable {
 
   /** Members that clients find behind the client service. */
   serving(name: string, within = namespace): readonly Endpoint[] {
+    return this.#endpoints(name, within, (pod) => {
+      const role = pod.metadata.labels?.["etcd.keelson.dev/role"];
+      return role === "voter" && isServing(pod);
+    });
+  }
+
+  /** All members that have an address, whether clients are sent to them or not. */
+  running(name: string): readonly Endpoint[] {
+    return this.#endpoints(name, namespace, () => true);
+  }
+
+  #endpoints(
+    name: string,
+    within: string,
+    counts: (pod: ObjectOf<typeof Pod>) => boolean,
+  ): readonly Endpoint[] {
+    const security = this.#security.get(`${within}/${name}`);
     return [...this.#pods.values()].flatMap((pod) => {
-      const { labels = {} } = pod.metadata;
-      const ours =
-        pod.metadata.namespace === within &&
-        labels["app.kubernetes.io/instance"] === name &&
-        labels["etcd.keelson.dev/role"] === "voter";
-      const ip = pod.status?.podIP;
-      return ours && ip && isServing(pod) ? [{ pod: pod.metadata.name, ip }] : [];
+      const { metadata, status } = pod;
+      const isOurs =
+        metadata.namespace === within && metadata.labels?.["app.kubernetes.io/instance"] === name;
+      const ip = status?.podIP;
+      return isOurs && ip && counts(pod) ? [{ pod: metadata.name, ip, security }] : [];
     });
   }
 

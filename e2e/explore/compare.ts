@@ -1,37 +1,23 @@
 /**
  * `npm run explore -- --operator etcd --real --runs N --seed S`: plays generated scenarios in a simulation and on real
- * processes, and compares what came of them. Results are kept in `e2e/explore/results`, one for each seed.
+ * processes, and compares what came of them. `--again` plays those that are recorded.
  */
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type JsonObject, parseJson } from "@keelson/core";
+import type { JsonObject } from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
 import { Beginnings, type Plan, planOf, replay, type TraceLine, type World } from "@keelson/testing";
+import { measuredCode } from "../operator/measured-code.ts";
 import { outcomeOf, playReal, type RealPlayed } from "./play.ts";
 import { realPlan } from "./real-plan.ts";
 import { type RealCluster, RealScene } from "./real-scene.ts";
 import type { AnySubject, RealSubject } from "./real-subject.ts";
-
-/** One scenario in both worlds. */
-export interface Compared {
-  readonly seed: number;
-  readonly commit: string;
-  readonly beginning: string;
-  readonly steps: readonly string[];
-  /** Time from the last disturbance until the spec was reached. */
-  readonly simulatedMs: number;
-  readonly realMs: number | undefined;
-  readonly longestGapMs: number;
-  readonly acknowledged: number;
-  /** What was different, or wrong; empty when the results are the same. */
-  readonly problems: readonly string[];
-}
+import { type Compared, comparedBefore, keep } from "./records.ts";
 
 export interface CompareOptions {
   readonly runs: number;
   readonly seed: number;
+  /** Plays the recorded scenarios from that seed on, whatever the seeds give today. Default: those that they give. */
+  readonly again?: boolean;
   /** Ends before a scenario that would begin after so many minutes. Default: no limit. */
   readonly minutes?: number;
   /**
@@ -61,14 +47,19 @@ export async function compareWorlds(
   options: CompareOptions,
 ): Promise<readonly Compared[]> {
   const { minutes = Number.POSITIVE_INFINITY, parallel = 1, say } = options;
-  const commit = execFileSync("git", ["rev-parse", "--short=8", "HEAD"], { encoding: "utf8" }).trim();
+  const commit = measuredCode();
   const untilMs = performance.now() + minutes * 60_000;
   const compared: Compared[] = [];
   await using cluster = await real.start(say);
   // Before any clients write: they share the processor with it, and their times are measured.
-  const simulated = await simulateSome(real, options);
+  const simulated = options.again
+    ? await simulateRecorded(real, comparedBefore(name), options)
+    : await simulateSome(real, options);
   const play = async (each: Simulated) => {
-    const { result, trace } = await compareOne(real, cluster, each, commit);
+    // Several recorded scenarios may be of one seed.
+    const nth = simulated.indexOf(each) + 1;
+    const namespace = `seed-${each.plan.seed}-${nth}`;
+    const { result, trace } = await compareOne(real, cluster, each, { commit, namespace });
     compared.push(result);
     keep(name, result);
     tell(result, trace, say);
@@ -103,16 +94,27 @@ async function simulateSome(
   return found;
 }
 
+/** What was played before, as it goes in virtual time today. */
+async function simulateRecorded(
+  real: RealSubject,
+  recorded: readonly Compared[],
+  { runs, seed: first }: CompareOptions,
+): Promise<readonly Simulated[]> {
+  const beginnings = beginningsOf(real.subject);
+  const found: Simulated[] = [];
+  for (const { plan } of recorded)
+    if (plan.seed >= first && found.length < runs) found.push(await simulatePlan(real, beginnings, plan));
+  return found;
+}
+
 async function compareOne(
   real: RealSubject,
   cluster: RealCluster,
   simulated: Simulated,
-  commit: string,
+  { commit, namespace }: { readonly commit: string; readonly namespace: string },
 ): Promise<{ readonly result: Compared; readonly trace: readonly TraceLine[] }> {
   const { plan, convergedMs: simulatedMs } = simulated;
-  const { seed, beginning } = plan;
-  const steps = plan.steps.map((step) => step.do);
-  const ref = { ...real.subject.ref, namespace: `seed-${seed}` };
+  const ref = { ...real.subject.ref, namespace };
   await using scene = new RealScene(cluster, { ...real.subject, ref });
   const played = await onReal(real, scene, simulated);
   const { convergedMs, acknowledged } = played;
@@ -120,13 +122,15 @@ async function compareOne(
   const longestGapMs = Math.round(played.longestGapMs);
   const problems = [...played.problems, ...differences(simulated.outcome, played.outcome)];
   const result: Compared = {
-    ...{ seed, commit, beginning, steps, simulatedMs, realMs, longestGapMs, acknowledged, problems },
+    ...{ commit, plan, simulatedMs, realMs, longestGapMs, acknowledged, problems },
   };
   return { result, trace: scene.trace };
 }
 
 function tell(result: Compared, trace: readonly TraceLine[], say: CompareOptions["say"]): void {
-  const { seed, beginning, steps, realMs, simulatedMs, acknowledged, longestGapMs, problems } = result;
+  const { plan, realMs, simulatedMs, acknowledged, longestGapMs, problems } = result;
+  const { seed, beginning } = plan;
+  const steps = plan.steps.map((step) => step.do);
   const took = realMs === undefined ? "not" : `in ${seconds(realMs)}`;
   say(
     `seed ${seed}: ${beginning}; ${steps.join(", ")}: reached ${took} (simulated ${seconds(simulatedMs)}), ${acknowledged} writes, longest gap ${seconds(longestGapMs)}`,
@@ -146,15 +150,19 @@ async function simulate(
   if (!real.beginnings.includes(generated.beginning)) return `it begins with ${generated.beginning}`;
   const plan = realPlan(real.subject, generated, real.mechanisms);
   if (!plan) return "none of its steps has a real counterpart";
+  const simulated = await simulatePlan(real, beginnings, plan);
+  const { convergedMs } = simulated;
+  return convergedMs > longestMs ? `it takes ${seconds(convergedMs)} to converge` : simulated;
+}
+
+async function simulatePlan(real: RealSubject, beginnings: AnyBeginnings, plan: Plan): Promise<Simulated> {
   let outcome: JsonObject = {};
   const onEnd = (world: World) => {
     outcome = outcomeOf(real, world.primary);
   };
   const played = await replay(real.subject, plan, { beginnings, onEnd }).catch(errorText);
   if (typeof played === "string") return { plan, outcome, convergedMs: 0, problem: played };
-  const { convergedMs = 0 } = played;
-  if (convergedMs > longestMs) return `it takes ${seconds(convergedMs)} to converge`;
-  return { plan, outcome, convergedMs };
+  return { plan, outcome, convergedMs: played.convergedMs ?? 0 };
 }
 
 async function onReal(
@@ -192,36 +200,4 @@ function differences(simulated: JsonObject, real: JsonObject): string[] {
 
 function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
-}
-
-// -------------------------------------------------------------------------------------- results
-
-function fileOf(name: string): string {
-  return join(import.meta.dirname, "results", `${name}.recorded.json`);
-}
-
-/** All that was compared so far, by seed. */
-export function comparedBefore(name: string): readonly Compared[] {
-  try {
-    return parseJson(readFileSync(fileOf(name), "utf8")) as unknown as Compared[];
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-}
-
-function keep(name: string, result: Compared): void {
-  const others = comparedBefore(name).filter(({ seed }) => seed !== result.seed);
-  const all = [...others, result].sort((a, b) => a.seed - b.seed);
-  writeFileSync(fileOf(name), `${JSON.stringify(all, undefined, 1)}\n`);
-}
-
-/** One line for all that was compared. */
-export function summary(compared: readonly Compared[]): string {
-  const same = compared.filter(({ problems }) => problems.length === 0);
-  const steps = compared.reduce((sum, each) => sum + each.steps.length, 0);
-  const writes = compared.reduce((sum, each) => sum + each.acknowledged, 0);
-  const kinds = new Set(compared.flatMap((each) => each.steps)).size;
-  const slowest = Math.max(0, ...compared.map(({ realMs }) => realMs ?? 0));
-  return `${same.length} of ${compared.length} scenarios with the same result in both worlds: ${steps} faults and edits of ${kinds} kinds, ${writes} acknowledged writes, slowest ${seconds(slowest)}`;
 }

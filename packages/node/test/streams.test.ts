@@ -59,10 +59,15 @@ describe.skipIf(reason !== undefined)(titled("streams to containers", reason), {
     });
   });
 
-  test("a megabyte comes through whole", async () => {
+  test("a megabyte comes through whole, also twenty times at once beside a busy process", async () => {
+    const busy = await streams.exec(ref, { container: "echo", command: ["sh", "-c", "while :; do :; done"] });
     const command = ["sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x"];
-    const { stdout } = await streams.run(ref, { container: "count", command });
-    expect(stdout).toHaveLength(1_000_000);
+    const all = Array.from(
+      { length: 20 },
+      async () => (await streams.run(ref, { container: "count", command })).stdout.length,
+    );
+    expect(new Set(await Promise.all(all))).toEqual(new Set([1_000_000]));
+    busy.close();
   });
 
   test("a command on a terminal sees its size", async () => {

@@ -234,6 +234,8 @@ describe("a node", () => {
     const offers = (cpu: string, memory: string) => node(cpu, { status: { allocatable: { cpu, memory } } });
     expect(largestNode([offers("900m", "2Gi"), offers("1", "900Mi")])).toEqual({ cpu: "1", memory: "2Gi" });
     expect(largestNode([])).toBeUndefined();
+    const unheard = { metadata: { name: "new" } } as ObjectOf<typeof Node>;
+    expect(largestNode([unheard, offers("1", "1Gi")])).toEqual({ cpu: "1", memory: "1Gi" });
   });
 });
 

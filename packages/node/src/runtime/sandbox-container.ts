@@ -3,8 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { constants as os } from "node:os";
-import { PassThrough, type Readable, type Writable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Readable, Writable } from "node:stream";
 import { NodeError } from "../errors.ts";
 import { bubblewrapArguments, type ContainerView, playsAnotherUser } from "./bubblewrap.ts";
 import type { ContainerGroup } from "./cgroups.ts";
@@ -19,6 +18,7 @@ import type {
   ExecSession,
   TerminalSize,
 } from "./container-runtime.ts";
+import { closeWhenIdle, onlyData } from "./exec-output.ts";
 import type { FifoPool, OutputPipe } from "./fifo-pool.ts";
 import type { KernelPaths } from "./kernel-paths.ts";
 import { readInfo } from "./process-holder.ts";
@@ -352,28 +352,4 @@ async function drain(pipe: OutputPipe, stream: "stdout" | "stderr", spec: Contai
     setImmediate(() => readable.resume());
   });
   await new Promise<void>((resolve) => pipe.readable.once("close", resolve).on("error", () => undefined));
-}
-
-function onlyData(pipe: OutputPipe): PassThrough {
-  const through = new PassThrough();
-  pipe.readable.on("error", () => undefined);
-  pipe.readable.pipe(through, { end: false });
-  pipe.readable.once("close", () => through.end());
-  return through;
-}
-
-/**
- * Lets what is in the pipe come through, then closes our end. Whatever the command wrote is in the pipe when it has
- * ended, so one turn that finds nothing to read has found everything; unless nothing was read because the reader
- * from us is slow.
- */
-async function closeWhenIdle({ readable }: OutputPipe, through: PassThrough): Promise<void> {
-  const flows = () => readable.readableFlowing && readable.readableLength === 0 && !through.writableNeedDrain;
-  for (let seen = -1; !readable.destroyed; ) {
-    if (through.destroyed || (flows() && readable.bytesRead === seen)) return void readable.destroy();
-    seen = flows() ? readable.bytesRead : -1;
-    if (through.writableNeedDrain) await Promise.race([once(through, "drain"), once(through, "close")]);
-    await nextTurn();
-    await nextTurn();
-  }
 }

@@ -7,6 +7,7 @@ import {
   Job,
   PersistentVolumeClaim,
   Pod,
+  ReplicaSet,
   Service,
   StatefulSet,
 } from "@keelson/core/kinds";
@@ -27,6 +28,8 @@ const condition = (type: string, status: string, more: object = {}) => ({
 });
 
 const cases: [string, AnyKind, object, object, string | true][] = [
+  ["a ReplicaSet that does not say how many", ReplicaSet, {}, {}, "0 of 1 replicas are available"],
+  ["a ReplicaSet of two", ReplicaSet, { spec: { replicas: 2 }, status: { availableReplicas: 2 } }, {}, true],
   ["a Deployment nobody looked at", Deployment, { spec: { replicas: 2 } }, {}, "0 of 2 replicas are updated"],
   ["a Deployment of one that nobody looked at", Deployment, { spec: {} }, {}, "0 of 1 replicas are updated"],
   [

@@ -4,6 +4,12 @@ import { describe, expect, test } from "vitest";
 import { silentLogger } from "../log/logger.ts";
 import { EventRecorder } from "./event-recorder.ts";
 
+interface SentEvent {
+  readonly metadata: { readonly name: string };
+  readonly reason: string;
+  readonly note: string;
+}
+
 describe("events about one object", () => {
   const subject = {
     apiVersion: "v1",
@@ -12,9 +18,9 @@ describe("events about one object", () => {
   };
 
   function recorder() {
-    const sent: { reason: string; note: string }[] = [];
+    const sent: SentEvent[] = [];
     const client = {
-      kind: () => ({ create: async (event: { reason: string; note: string }) => void sent.push(event) }),
+      kind: () => ({ create: async (event: SentEvent) => void sent.push(event) }),
     } as unknown as Client;
     const clock = new VirtualClock();
     const events = new EventRecorder({ client, clock, instance: "i", log: silentLogger });
@@ -37,6 +43,16 @@ describe("events about one object", () => {
     for (let n = 100; n < 200; n++) events.record("c", subject, "Normal", "Busy", `again ${n}`);
     await events.flush();
     expect(sent).toHaveLength(27);
+  });
+
+  test("are as long as the API allows: 1024 characters of note, 253 of name", async () => {
+    const { events, sent } = recorder();
+    const subjectOf = (name: string) => ({ ...subject, metadata: { ...subject.metadata, name } });
+    for (const length of [1_024, 1_025])
+      events.record("c", subjectOf("a".repeat(253)), "Normal", "Long", "n".repeat(length));
+    await events.flush();
+    expect(sent.map(({ note }) => note)).toEqual(["n".repeat(1_024), `${"n".repeat(1_023)}…`]);
+    expect(sent.map(({ metadata }) => metadata.name.length)).toEqual([253, 253]);
   });
 
   test("that someone deleted are made again when they are told again", async () => {

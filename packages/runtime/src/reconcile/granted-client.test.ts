@@ -88,3 +88,27 @@ test("nothing is sent that was not declared, neither for an object nor for a par
   for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: "NotDeclared" });
   expect(sent).toEqual([]);
 });
+
+test("what the server answers of a part of an object comes back, whatever was asked", async () => {
+  const names = ["get", "create", "update", "patch", "apply"] as const;
+  const verbs = Object.fromEntries(names.map((verb) => [verb, async () => `${verb} answered`]));
+  const asked = grantedSubresource(
+    {
+      client: { kind: () => ({ subresource: () => verbs }) } as unknown as TrackedClient,
+      permissions: { require: () => {} } as unknown as PermissionCheck,
+      ...{ check: () => {}, scope: new AbortController(), fieldManager: "test" },
+    },
+    Secret,
+    "part",
+  );
+  const ref = { namespace: "default", name: "a" };
+  const object = { metadata: ref } as never;
+  const answers = [
+    await asked.get(ref),
+    await asked.create(ref, {} as never),
+    await asked.update(object),
+    await asked.patch(ref, { type: "merge", body: {} } as never),
+    await asked.apply(object),
+  ];
+  expect(answers).toEqual(names.map((verb) => `${verb} answered`));
+});
