@@ -1,7 +1,8 @@
 /** What must hold for any operator. */
 import { ConfigMap, Secret, Service } from "@keelson/core/kinds";
 import type { Application } from "../simulation/process.ts";
-import type { Load } from "./load.ts";
+import { destroyed } from "./disturbances/pods.ts";
+import type { KeptData, Load } from "./load.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Subject } from "./subject.ts";
 import type { World } from "./world.ts";
@@ -211,14 +212,21 @@ function nothingLost<A extends Application>(subject: Subject<A>, load: Load<A>):
   return {
     name: "acknowledged data is never lost",
     atRest: (world) => {
-      if (!world.primary || subject.mayHaveLost?.(world)) return undefined;
-      const data = subject.client.read(world);
-      if (!data) return undefined;
-      for (const [key, value] of load.acknowledged)
-        if (data.get(key) !== value) return `${key} was acknowledged as ${value} and is ${data.get(key)}`;
+      if (subject.mayHaveLost?.(world)) return undefined;
+      for (const { where, data } of leftOf(subject, world))
+        for (const [key, value] of load.acknowledged)
+          if (data.get(key) !== value)
+            return `${key} was acknowledged as ${value} and is ${data.get(key)}${where && ` ${where}`}`;
       return undefined;
     },
   };
+}
+
+/** All data, or what a deleted resource keeps. What people destroyed by hand before they deleted it, nobody can keep. */
+function leftOf<A extends Application>({ client }: Subject<A>, world: World<A>): readonly KeptData[] {
+  if (!world.primary) return world.notes.has(destroyed) ? [] : (client.readKept?.(world) ?? []);
+  const data = client.read(world);
+  return data ? [{ where: "", data }] : [];
 }
 
 export function generalOracles<A extends Application>(

@@ -139,6 +139,9 @@ const volumeFull: Disturbance = {
   },
 };
 
+/** Noted in a world where somebody destroyed data. */
+export const destroyed = "destroyed";
+
 /** Data is destroyed. How much of that an application survives is for its own oracles to say. */
 const volumeDestroyed: Disturbance = {
   name: "volume: destroyed",
@@ -147,6 +150,7 @@ const volumeDestroyed: Disturbance = {
     const found = volumeOf(world, which);
     if (!found) return;
     const { namespace } = world.subject.ref;
+    world.notes.set(destroyed, true);
     if (how === "claim deleted") {
       await unlessGone(world.client.kind(PersistentVolumeClaim).delete({ namespace, name: found.claim }));
       await unlessGone(world.client.kind(Pod).delete({ namespace, name: found.pod }));
