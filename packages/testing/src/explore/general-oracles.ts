@@ -1,6 +1,7 @@
 /** What must hold for any operator. */
 import { ConfigMap, Secret, Service } from "@keelson/core/kinds";
 import type { Application } from "../simulation/process.ts";
+import { leases } from "./disturbances/managers.ts";
 import { destroyed } from "./disturbances/pods.ts";
 import type { KeptData, Load } from "./load.ts";
 import type { Oracle } from "./oracle.ts";
@@ -86,6 +87,40 @@ const noLivelock: Oracle = {
 const permitted: Oracle = {
   name: "nothing is done without permission",
   always: ({ simulation }) => simulation.cluster.forbidden[0],
+};
+
+/** How long a leader may go on after its last renewal. */
+const renewDeadlineMs = 12_000;
+
+/** Where managers hold a lease, one that has not renewed it for so long writes nothing: another may lead by now. */
+const fenced: Oracle = {
+  name: "who does not hold the lease writes nothing",
+  attach: (world) => {
+    const { cluster, clock } = world.simulation;
+    const renewedMs = new Map<string, number>();
+    let looked = cluster.writes.length;
+    const look = () => {
+      for (const { manager, atMs, method, path } of cluster.writes.slice(looked)) {
+        const sinceMs = atMs - (renewedMs.get(manager) ?? Number.NEGATIVE_INFINITY);
+        if (renewedMs.size > 0 && sinceMs > renewDeadlineMs)
+          world.violate(
+            fenced.name,
+            `${manager} sent ${method} ${path} ${sinceMs} ms after its last renewal`,
+          );
+      }
+      looked = cluster.writes.length;
+    };
+    world.stored.subscribe(leases, ({ type, object }) => {
+      look();
+      const { holderIdentity = "" } = (object.spec ?? {}) as { holderIdentity?: string };
+      if (type !== "DELETED") renewedMs.set(holderIdentity.split("_")[0] ?? "", clock.monotonic());
+    });
+    world.notes.set("fenced", look);
+  },
+  always: (world) => {
+    (world.notes.get("fenced") as () => void)();
+    return undefined;
+  },
 };
 
 /** An error that nobody foresaw shows as one. */
@@ -239,6 +274,7 @@ export function generalOracles<A extends Application>(
     explained(subject),
     noLivelock,
     permitted,
+    fenced,
     noInternalErrors,
     untouched,
     nothingLeft(subject),

@@ -86,11 +86,12 @@ async function startSimulation<A extends Application>(
   options: {
     readonly seed: number;
     readonly managers?: number;
+    readonly lease?: boolean;
     readonly from?: Checkpoint;
     readonly logs?: LogCapture;
   },
 ): Promise<Simulation<A>> {
-  const { seed, managers, from, logs } = options;
+  const { seed, managers, lease, from, logs } = options;
   return await simulation<A>({
     seed,
     application: subject.application,
@@ -98,6 +99,7 @@ async function startSimulation<A extends Application>(
     collected: subject.collected,
     ...(subject.rules && { rules: subject.rules }),
     ...(managers === undefined ? {} : { managers }),
+    ...(lease === undefined ? {} : { leaderElection: lease }),
     ...(from && { from }),
     ...(logs && { log: logs.logger }),
   });
@@ -115,6 +117,7 @@ export async function play<A extends Application>(
     from,
     logs,
     ...(plan.managers === undefined ? {} : { managers: plan.managers }),
+    ...(plan.lease === undefined ? {} : { lease: plan.lease }),
   });
   const run = new Run(subject, new World(started, subject, logs), plan, options);
   return await run.play();

@@ -92,6 +92,23 @@ const silenceNode: Disturbance = {
   },
 };
 
+/** What runs there runs on; its statuses are told again, and readiness is found again. */
+const restartKubelet: Disturbance = {
+  name: "node: kubelet restarts",
+  lastsMs: 20_000,
+  choose: chooseOne,
+  begin: async (world, { which }) => {
+    const name = nodeName(world, which);
+    if (name === undefined) return;
+    const { nodes, kubelet } = world.simulation;
+    await nodes.silence(name);
+    return async () => {
+      kubelet.forget(name);
+      await nodes.restore(name);
+    };
+  },
+};
+
 const cordon: Disturbance = {
   name: "node: cordoned",
   lastsMs: 300_000,
@@ -169,6 +186,7 @@ export const podDisturbances: readonly Disturbance[] = [
   freezeProcess,
   loseNode,
   silenceNode,
+  restartKubelet,
   cordon,
   claimsPending,
   volumeFull,
