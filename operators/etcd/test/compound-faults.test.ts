@@ -1,11 +1,13 @@
 /** Combinations of faults that once led to an outage without end, or to a condition that was untrue. */
-import { operatorName } from "@keelson/testing";
-import { PersistentVolumeClaim, Pod, Service } from "keelson/kinds";
+import { operatorName, type PodObject } from "@keelson/testing";
+import type { Condition } from "keelson";
+import { PersistentVolumeClaim, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { describe, expect, test, vi } from "vitest";
 import { EtcdBackup } from "../src/api/backup.ts";
 import { EtcdCluster } from "../src/api/cluster.ts";
 import { condition, each, healed, named, scenario, spec } from "./explore/scenario.ts";
 import { type EtcdWorld, ref } from "./explore/subject.ts";
+import { World } from "./simulation/world.ts";
 
 const { namespace } = ref;
 const three = "three members";
@@ -54,6 +56,17 @@ const useUpQuota = ({ application }: EtcdWorld) => {
   application.group.history = 1_000_000;
 };
 const finalBackup = spec({ deletion: { finalBackup: { claim: { name: "vault" } } } });
+/** The one final backup was restored to see whether it can be, and lies in the store. */
+const backedUp = ({ stored, application }: EtcdWorld) => {
+  const [final, ...others] = stored.list("etcd.keelson.dev/etcdbackups", namespace);
+  expect(others).toEqual([]);
+  const { name = "", keys } = (final?.status ?? {}) as { name?: string; keys?: number };
+  expect(final).toMatchObject({
+    metadata: { name: expect.stringMatching(/^example-final-/) },
+    status: { phase: "Done", verifiedAt: expect.any(String) },
+  });
+  expect(application.tasks.vault.get(name)?.manifest).toMatchObject({ verified: { keys } });
+};
 const timeout = 60_000;
 
 describe("deletion", { timeout }, () => {
@@ -83,16 +96,20 @@ describe("deletion", { timeout }, () => {
         [10_000, finalBackup],
         [10_000, remove("Foreground")],
       ],
-      healed,
+      { ...healed, onEnd: backedUp },
     );
   });
 
   test("of a hibernated cluster starts its members for the final backup", async () => {
-    await scenario(three, [
-      [0, spec({ hibernate: true })],
-      [20_000, finalBackup],
-      [21_000, remove("Background")],
-    ]);
+    await scenario(
+      three,
+      [
+        [0, spec({ hibernate: true })],
+        [20_000, finalBackup],
+        [21_000, remove("Background")],
+      ],
+      { onEnd: backedUp },
+    );
   });
 
   test("of a paused cluster starts its members for the final backup", async () => {
@@ -105,7 +122,7 @@ describe("deletion", { timeout }, () => {
         [20_000, finalBackup],
         [21_000, remove("Background")],
       ],
-      healed,
+      { ...healed, onEnd: backedUp },
     );
   });
 
@@ -362,21 +379,84 @@ describe("changes by hand", { timeout }, () => {
   });
 
   test("while the cluster is paused nothing is put back, afterwards everything", async () => {
+    const gone = [
+      ["services", "example-client"],
+      ["policy/poddisruptionbudgets", "example"],
+      ["secrets", "example-1-server-tls"],
+    ] as const;
+    const found = ({ stored }: EtcdWorld) =>
+      gone.filter(([resource, name]) => stored.get(resource, name, namespace)).map(([, name]) => name);
+    let writes = 0;
     await scenario(
-      three,
+      "three members with TLS and a password",
       [
         [0, spec({ paused: true })],
-        [1_000, async (world) => void (await world.client.kind(Service).delete(named("example-client")))],
         [
-          30_000,
+          5_000,
           async (world) => {
-            expect(await world.client.kind(Service).find(named("example-client"))).toBeUndefined();
+            expect(found(world)).toEqual(gone.map(([, name]) => name));
+            await world.client.kind(Service).delete(named("example-client"));
+            await world.client.kind(PodDisruptionBudget).delete(named("example"));
+            await world.client.kind(Secret).delete(named("example-1-server-tls"));
+            ({ length: writes } = world.simulation.cluster.writes);
+          },
+        ],
+        [
+          60_000,
+          async (world) => {
+            expect(found(world)).toEqual([]);
+            const applied = world.simulation.cluster.writes.slice(writes);
+            const others = applied.filter(({ path }) => !/\/(status|events(\/\S+)?)$/.test(path));
+            // Its status says what is missing; nothing else is written.
+            expect(others.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+            expect(world.condition("Ready")?.reason).toBe("Paused");
             await spec({ paused: false })(world);
           },
         ],
       ],
-      healed,
+      { ...healed, onEnd: (world) => expect(found(world)).toEqual(gone.map(([, name]) => name)) },
     );
+  });
+});
+
+describe("several clusters", { timeout }, () => {
+  test("four have a pod that swallows packets: a pod of a fifth is there again within 15 s", async () => {
+    await using world = await World.start();
+    const { client, clock, stored } = world.cluster;
+    const names = ["a", "b", "c", "d", "fifth"];
+    for (const name of names)
+      await client
+        .kind(EtcdCluster)
+        .create({ metadata: named(name), spec: { size: 3, version: "3.6.16" } as never });
+    const isReady = (name: string) => {
+      const { status } = (stored.get("etcd.keelson.dev/etcdclusters", name, namespace) ?? {}) as {
+        status?: { conditions?: readonly Condition[] };
+      };
+      return status?.conditions?.some((each) => each.type === "Ready" && each.status === "True") ?? false;
+    };
+    await world.cluster.until(() => names.every(isReady));
+    const silent = names.slice(0, -1);
+    for (const name of silent) {
+      world.simulation.network.impair({ to: `${name}-1`, how: "dropped" });
+      world.simulation.network.impair({ from: `${name}-1`, how: "dropped" });
+    }
+    // All of them are looked at, and nobody knows yet who does not answer.
+    for (const name of silent) {
+      const body = { metadata: { annotations: { "example.com/look": "now" } } };
+      await client.kind(EtcdCluster).patch(named(name), { type: "merge", body });
+    }
+    await world.cluster.advance(1_000);
+    const uid = () => {
+      const { metadata, status } = (stored.get("pods", "fifth-1", namespace) ?? {}) as Partial<PodObject>;
+      const isServing = status?.conditions?.some((each) => each.type === "Ready" && each.status === "True");
+      return isServing && metadata?.deletionTimestamp === undefined ? metadata?.uid : undefined;
+    };
+    const before = uid();
+    expect(before).toBeDefined();
+    const sinceMs = clock.monotonic();
+    await client.kind(Pod).delete(named("fifth-1"));
+    await world.cluster.until(() => ![undefined, before].includes(uid()), 60_000);
+    expect(clock.monotonic() - sinceMs).toBeLessThanOrEqual(15_000);
   });
 });
 

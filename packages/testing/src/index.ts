@@ -19,6 +19,7 @@ export {
   type Failure,
   formatReport,
   type Identity,
+  type KeptData,
   type Oracle,
   type Plan,
   type Played,

@@ -179,10 +179,12 @@ const deletedForGood = anywhere({
   choose: (random) => ({
     propagation: pick(["Background", "Foreground"], random),
     finalBackup: random.next() < 0.5,
+    volumes: pick(["Keep", "Remove"], random),
   }),
-  begin: async (scene, { propagation, finalBackup }) => {
+  begin: async (scene, { propagation, finalBackup, volumes }) => {
     if (!scene.primary || scene.primary.metadata.deletionTimestamp !== undefined) return;
     scene.notes.set("deleted", true);
+    if (volumes === "Remove") await change(scene, { deletion: { volumes } });
     if (finalBackup) await change(scene, { deletion: { finalBackup: { claim: { name: "vault" } } } });
     await scene.client
       .kind(EtcdCluster)

@@ -82,6 +82,8 @@ const claimsDeleted = anywhere({
       )
       .map(({ metadata }) => metadata.name);
     const one = atFraction(names, which);
+    // Known to the general oracles: see "volume: destroyed".
+    scene.notes.set("destroyed", true);
     for (const name of all || one === undefined ? names : [one]) {
       scene.note(`it is ${name}`);
       const ref = { namespace: scene.subject.ref.namespace, name };

@@ -1,10 +1,10 @@
 /** What must hold for an EtcdCluster, beside what must hold for anything. */
 import { type Oracle, operatorName, type World } from "@keelson/testing";
 import type { EtcdClusterObject } from "../../src/api/cluster.ts";
-import { reasons } from "../../src/api/conditions.ts";
 import { majority } from "../../src/engine/quorum.ts";
 import type { SimEtcd, SimProcess } from "../simulation/etcd.ts";
-import type { DataDirectory, Group } from "../simulation/raft.ts";
+import type { Group } from "../simulation/raft.ts";
+import { dataOracles, intactVolumes } from "./data-oracles.ts";
 
 type EtcdOracle = Oracle<SimEtcd>;
 type EtcdWorld = World<SimEtcd>;
@@ -102,58 +102,6 @@ function downSince(world: EtcdWorld, id: string): number {
   return last && !last.serves ? last.sinceMs : world.clock.monotonic();
 }
 
-/** What the status says of data is what lies on the volumes. */
-const dataIsThere: EtcdOracle = {
-  name: "what is said of data is true",
-  eventually: {
-    withinMs: 30_000,
-    check: (world) => {
-      const status = world.primary?.status as EtcdClusterObject["status"];
-      const said = status?.conditions?.find(({ reason }) => reason === reasons.allDataLost);
-      if (!said) return undefined;
-      // A learner may lack data, and no cluster can be made from it: that it is there must be said.
-      const [intact] = intactVolumes(world).filter((name) => !said.message.includes(`the learner ${name}`));
-      return intact === undefined ? undefined : `"${said.message}", but ${intact} has all its data`;
-    },
-  },
-};
-
-/** Claims whose volume holds a directory of a member of the present cluster. */
-function intactVolumes(world: EtcdWorld): string[] {
-  const { stored, simulation, application } = world;
-  return stored.list("persistentvolumeclaims", world.subject.ref.namespace).flatMap(({ metadata }) => {
-    const volume = simulation.volumes.of(metadata.namespace ?? "", metadata.name);
-    const data = volume?.data as DataDirectory | undefined;
-    if (!data || volume?.corrupt || metadata.deletionTimestamp !== undefined) return [];
-    const current = application.groups.get(data.group.clusterId) === data.group;
-    return current && data.group.members().has(data.memberId) ? [metadata.name] : [];
-  });
-}
-
-/** A member whose data is intact is not removed for having lost it. */
-const noEviction: EtcdOracle = {
-  name: "no member with its data is removed for having lost it",
-  attach: (world) => {
-    const before = new Map<Group, ReadonlySet<string>>();
-    const look = () => {
-      const status = world.primary?.status as EtcdClusterObject["status"];
-      for (const { name, phase, message = "" } of status?.members ?? []) {
-        if (phase !== "Leaving" || !/volume|data/.test(message) || world.notes.has(`evicted/${name}`))
-          continue;
-        world.notes.set(`evicted/${name}`, true);
-        if (/not that of the majority|was never made/.test(message)) continue;
-        if (intactVolumes(world).includes(name))
-          world.violate(
-            "no member with its data is removed for having lost it",
-            `${name} is to leave: ${message}`,
-          );
-      }
-    };
-    world.stored.subscribe(world.subject.resource, () => look());
-    void before;
-  },
-};
-
 /** Members that the operator did not make are told of. */
 const strangersAreTold: EtcdOracle = {
   name: "members that the operator did not make are reported",
@@ -227,8 +175,7 @@ function application_({ application }: EtcdWorld): Group | undefined {
 export const oracles: readonly EtcdOracle[] = [
   engine,
   oneDisruption,
-  dataIsThere,
-  noEviction,
+  ...dataOracles,
   strangersAreTold,
   fewBackups,
   budget,

@@ -2,7 +2,7 @@
 import { Beginnings, type Played, replay, type Subject } from "@keelson/testing";
 import { EtcdCluster } from "../../src/api/cluster.ts";
 import type { SimEtcd } from "../simulation/etcd.ts";
-import { type EtcdWorld, etcdSubject, ref } from "./subject.ts";
+import { type EtcdWorld, etcdSubject, ref, type SubjectOptions } from "./subject.ts";
 
 /** What happens, and when. */
 export type Happening = readonly [atMs: number, what: (world: EtcdWorld) => void | Promise<void>];
@@ -10,16 +10,27 @@ export type Happening = readonly [atMs: number, what: (world: EtcdWorld) => void
 const subject = etcdSubject();
 const beginnings = new Beginnings(subject);
 
+export interface ScenarioOptions extends SubjectOptions {
+  readonly convergeMs?: number;
+  /** Called at the end, with what is left. */
+  readonly onEnd?: (world: EtcdWorld) => void;
+}
+
 /** Plays it, and throws when an oracle is violated. */
 export async function scenario(
   beginning: string,
   happenings: readonly Happening[],
-  options: { readonly convergeMs?: number } = {},
+  options: ScenarioOptions = {},
 ): Promise<Played> {
   const edits = happenings.map(([, begin], i) => ({ name: `happening ${i}`, begin }));
-  const own: Subject<SimEtcd> = { ...subject, edits };
+  const { onEnd, decide, ...rest } = options;
+  const own: Subject<SimEtcd> = { ...(decide ? etcdSubject({ decide }) : subject), edits };
   const steps = happenings.map(([atMs], i) => ({ atMs, do: `happening ${i}` }));
-  return await replay(own, { beginning, seed: 1, steps }, { ...options, beginnings });
+  return await replay(
+    own,
+    { beginning, seed: 1, steps },
+    { ...rest, beginnings, ...(onEnd && { onEnd: (world) => onEnd(world as unknown as EtcdWorld) }) },
+  );
 }
 
 /** It must converge soon after the last happening. */

@@ -13,6 +13,7 @@ import { authorityName, type TlsUse } from "../../src/resources/certificate-name
 import { peerPort } from "../../src/resources/names.ts";
 import { SimClient } from "../simulation/client.ts";
 import { SimEtcd, type SimProcess } from "../simulation/etcd.ts";
+import { keptData, lastOf } from "./data-oracles.ts";
 import { change, edits } from "./edits.ts";
 import { faults } from "./faults.ts";
 import { oracles } from "./oracles.ts";
@@ -93,12 +94,13 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
         return open.some(({ data }) => application.write(data.group, key, value));
       },
       read: (world) => (world.application.groups.size === 0 ? undefined : world.application.group.keys()),
+      readKept: keptData,
     },
     mayHaveLost: (world) => world.notes.get("mayHaveLost") === true,
     followAdvice: async (world) => removeUnknown(world) ?? (await followAdvice(world)),
     remedies: /etcdctl member remove/,
     oracles,
-    keeps: () => ["persistentvolumeclaims"],
+    keeps: (world) => (lastOf(world)?.spec.deletion.volumes === "Remove" ? [] : ["persistentvolumeclaims"]),
   };
 }
 

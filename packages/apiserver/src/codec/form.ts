@@ -2,6 +2,7 @@
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../contracts/object.ts";
 import type { Pieces } from "../messages/message.ts";
+import type { Turns } from "../messages/turns.ts";
 import type { ApiResource } from "../registry/api-resource.ts";
 
 export interface Form {
@@ -15,6 +16,7 @@ export interface Form {
     version: string,
     metadata: JsonObject,
     items: readonly ApiObject[],
+    turns: Turns,
   ): Promise<Pieces>;
   /** A value that names its own kind. */
   value(value: JsonObject): Pieces;

@@ -2,7 +2,7 @@
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../contracts/object.ts";
 import type { Pieces } from "../messages/message.ts";
-import { Turns } from "../messages/turns.ts";
+import type { Turns } from "../messages/turns.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 import { encodedBody, latestText } from "../storage/encoded-json.ts";
 import type { Form } from "./form.ts";
@@ -56,6 +56,7 @@ async function list(
   version: string,
   metadata: JsonObject,
   items: readonly ApiObject[],
+  turns: Turns,
 ): Promise<Pieces> {
   const apiVersion = apiVersionText(resource, version);
   // Lists of custom resources always say whether more follows.
@@ -67,7 +68,6 @@ async function list(
     ? `],"kind":${JSON.stringify(resource.listKind)},"metadata":${JSON.stringify(shown)}}\n`
     : "]}\n";
   const parts: Buffer[] = [Buffer.from(head)];
-  const turns = new Turns();
   for (const item of items) {
     if (parts.length > 1) parts.push(comma);
     if (resource.custom) parts.push(...objectParts(resource, version, item));

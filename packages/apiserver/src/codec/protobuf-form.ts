@@ -1,6 +1,5 @@
 /** Built-in objects, statuses and bare metadata as protobuf. */
 import type { ApiObject } from "../contracts/object.ts";
-import { Turns } from "../messages/turns.ts";
 import { encode, encodeItem, encodeList, encodeWatchFrame, enveloped } from "../protobuf/index.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 import type { Form } from "./form.ts";
@@ -26,9 +25,8 @@ export const protobufForm: Form = {
   streamType: "application/vnd.kubernetes.protobuf;stream=watch",
   object: (resource, version, object) =>
     enveloped(apiVersionText(resource, version), resource.kind, itemOf(resource, version, object)),
-  async list(resource, version, metadata, items) {
+  async list(resource, version, metadata, items, turns) {
     const encoded: Buffer[] = [];
-    const turns = new Turns();
     for (const item of items) {
       encoded.push(itemOf(resource, version, item));
       if (turns.due()) await turns.rest();

@@ -116,7 +116,7 @@ export class ObjectStore {
 
   async #create(request: CreateRequest): Promise<ApiObject> {
     const { resource, draft, context } = request;
-    const turns = new Turns();
+    const turns = new Turns(this.#clock);
     this.#beforeCreate(request);
     resource.type.settle?.(draft);
     if (turns.late()) await turns.rest();
@@ -199,7 +199,7 @@ export class ObjectStore {
   async #replace(request: UpdateRequest, present: Present, draft: ApiObject): Promise<ApiObject> {
     const { resource, context } = request;
     const { table, key, base, existing } = present;
-    const turns = new Turns();
+    const turns = new Turns(this.#clock);
     resource.type.settle?.(draft);
     this.#checkPreconditions(request, draft, existing);
     this.#beforeUpdate(request, draft, existing);

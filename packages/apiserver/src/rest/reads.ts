@@ -73,7 +73,7 @@ export class Reads {
     const result = listed instanceof Promise ? await listed : listed;
     if (settled) await settled;
     const items: ApiObject[] = [];
-    const turns = new Turns();
+    const turns = new Turns(this.#world.clock);
     for (const item of result.items) {
       const shown = show(item);
       items.push(shown instanceof Promise ? await shown : shown);
@@ -90,7 +90,10 @@ export class Reads {
   ): Promise<Pieces> {
     const form = await formOf(negotiated.mediaType);
     const { transform } = negotiated;
-    if (!transform) return form.list(exchange.resource, exchange.version.name, metadata, items);
+    if (!transform) {
+      const turns = new Turns(this.#world.clock);
+      return form.list(exchange.resource, exchange.version.name, metadata, items, turns);
+    }
     if (form.name !== "json") return form.value(this.#transformList(exchange, negotiated, items, metadata));
     return this.#transformedPieces(exchange, negotiated, items, metadata);
   }
@@ -105,7 +108,7 @@ export class Reads {
     const empty = JSON.stringify(this.#transformList(exchange, negotiated, [], metadata));
     const field = negotiated.transform?.kind === "Table" ? "rows" : "items";
     const pieces: Buffer[] = [Buffer.from(empty.slice(0, -"]}".length))];
-    const turns = new Turns();
+    const turns = new Turns(this.#world.clock);
     for (const item of items) {
       const [one] = this.#transformList(exchange, negotiated, [item], {})[field] as JsonObject[];
       pieces.push(Buffer.from(`${pieces.length > 1 ? "," : ""}${JSON.stringify(one)}`));

@@ -53,7 +53,7 @@ export class Writes {
   async create(exchange: Exchange): Promise<ApiObject> {
     const options = writeOptions("CreateOptions", exchange.info.query);
     const body = await readBody(exchange);
-    const turns = new Turns();
+    const turns = new Turns(this.#world.clock);
     const draft = draftFrom(exchange, body, options.fieldValidation);
     ensureNamespace(exchange.resource, draft, exchange.info.namespace);
     dropServersOwn(draft.metadata);
@@ -158,7 +158,7 @@ export class Writes {
           const denied = await this.#authorizeCreate(exchange);
           if (denied) throw denied;
         }
-        const turns = new Turns();
+        const turns = new Turns(this.#world.clock);
         const live = existing && (await this.#toRequest(exchange, existing));
         const conversions = resource.type.convertBare && new Conversions();
         const draft = conversions

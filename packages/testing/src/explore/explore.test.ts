@@ -159,6 +159,61 @@ describe("exploring an operator", () => {
     await replay(web(), { beginning: "two pods", seed: 1, steps });
   });
 
+  test.each(["deleted", "taken over", "renamed"])(
+    "lets a lease that was %s run out before anybody acts, and then somebody does",
+    async (how) => {
+      const writes: { readonly manager: string; readonly atMs: number }[] = [];
+      await replay(
+        web(),
+        {
+          beginning: "two pods",
+          seed: 1,
+          lease: true,
+          steps: [
+            { atMs: 10_000, do: "operator: its lease is touched", with: { how } },
+            { atMs: 16_000, do: "edit: size", with: { size: 4 } },
+          ],
+        },
+        { onEnd: ({ simulation }) => writes.push(...simulation.cluster.writes) },
+      );
+      const led = [...new Set(writes.map(({ manager }) => manager))];
+      const [first] = writes.filter(({ atMs }) => atMs >= 76_000);
+      if (how === "deleted") {
+        // The leader writes it again, and leads on.
+        expect(led).toEqual(["manager-1"]);
+        return;
+      }
+      expect(led.at(-1)).toBe("manager-2");
+      // The beginning took 60 s; the lease of somebody else counts for 24 s from when it was seen.
+      expect(first?.atMs).toBeGreaterThan(94_000);
+      expect(first?.atMs).toBeLessThan(100_000);
+    },
+  );
+
+  test("finds a manager that goes on without its lease", async () => {
+    const goesOn: Plan = {
+      beginning: "two pods",
+      seed: 1,
+      lease: true,
+      steps: [
+        { atMs: 10_000, do: "operator: its lease is touched", with: { how: "taken over" } },
+        { atMs: 30_000, do: "another writes" },
+      ],
+    };
+    const subject = web();
+    const another = {
+      name: "another writes",
+      begin: ({ simulation }: World<ReadyProcesses>) => {
+        const { cluster, clock } = simulation;
+        const [written] = cluster.requests.filter(({ write }) => write);
+        (cluster.writes as unknown[]).push({ ...written, manager: "manager-1", atMs: clock.monotonic() });
+      },
+    };
+    await expect(replay({ ...subject, edits: [...subject.edits, another] }, goesOn)).rejects.toThrow(
+      "who does not hold the lease writes nothing",
+    );
+  });
+
   test("plays the same seed in the same way", { timeout: 60_000 }, async () => {
     const subject = web();
     const beginnings = new Beginnings(subject);

@@ -62,7 +62,8 @@ export class Beginnings<A extends Application> {
 /**
  * Plays generated scenarios and checks all oracles: the general ones and the subject's own.
  *
- * The same seed gives the same scenario and the same run. A scenario that fails is shrunk, as long as the same oracle
+ * The same seed gives the same scenario and the same run, but for what cryptography draws: keys and certificates, and
+ * names with a hash of them. A scenario that fails is shrunk, as long as the same oracle
  * finds it, and printed as a test that calls {@link replay}.
  */
 export async function explore<A extends Application>(

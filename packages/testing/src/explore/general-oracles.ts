@@ -1,7 +1,9 @@
 /** What must hold for any operator. */
 import { ConfigMap, Secret, Service } from "@keelson/core/kinds";
 import type { Application } from "../simulation/process.ts";
-import type { Load } from "./load.ts";
+import { leases } from "./disturbances/managers.ts";
+import { destroyed } from "./disturbances/pods.ts";
+import type { KeptData, Load } from "./load.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Subject } from "./subject.ts";
 import type { World } from "./world.ts";
@@ -85,6 +87,40 @@ const noLivelock: Oracle = {
 const permitted: Oracle = {
   name: "nothing is done without permission",
   always: ({ simulation }) => simulation.cluster.forbidden[0],
+};
+
+/** How long a leader may go on after its last renewal. */
+const renewDeadlineMs = 12_000;
+
+/** Where managers hold a lease, one that has not renewed it for so long writes nothing: another may lead by now. */
+const fenced: Oracle = {
+  name: "who does not hold the lease writes nothing",
+  attach: (world) => {
+    const { cluster, clock } = world.simulation;
+    const renewedMs = new Map<string, number>();
+    let looked = cluster.writes.length;
+    const look = () => {
+      for (const { manager, atMs, method, path } of cluster.writes.slice(looked)) {
+        const sinceMs = atMs - (renewedMs.get(manager) ?? Number.NEGATIVE_INFINITY);
+        if (renewedMs.size > 0 && sinceMs > renewDeadlineMs)
+          world.violate(
+            fenced.name,
+            `${manager} sent ${method} ${path} ${sinceMs} ms after its last renewal`,
+          );
+      }
+      looked = cluster.writes.length;
+    };
+    world.stored.subscribe(leases, ({ type, object }) => {
+      look();
+      const { holderIdentity = "" } = (object.spec ?? {}) as { holderIdentity?: string };
+      if (type !== "DELETED") renewedMs.set(holderIdentity.split("_")[0] ?? "", clock.monotonic());
+    });
+    world.notes.set("fenced", look);
+  },
+  always: (world) => {
+    (world.notes.get("fenced") as () => void)();
+    return undefined;
+  },
 };
 
 /** An error that nobody foresaw shows as one. */
@@ -211,14 +247,21 @@ function nothingLost<A extends Application>(subject: Subject<A>, load: Load<A>):
   return {
     name: "acknowledged data is never lost",
     atRest: (world) => {
-      if (!world.primary || subject.mayHaveLost?.(world)) return undefined;
-      const data = subject.client.read(world);
-      if (!data) return undefined;
-      for (const [key, value] of load.acknowledged)
-        if (data.get(key) !== value) return `${key} was acknowledged as ${value} and is ${data.get(key)}`;
+      if (subject.mayHaveLost?.(world)) return undefined;
+      for (const { where, data } of leftOf(subject, world))
+        for (const [key, value] of load.acknowledged)
+          if (data.get(key) !== value)
+            return `${key} was acknowledged as ${value} and is ${data.get(key)}${where && ` ${where}`}`;
       return undefined;
     },
   };
+}
+
+/** All data, or what a deleted resource keeps. What people destroyed by hand before they deleted it, nobody can keep. */
+function leftOf<A extends Application>({ client }: Subject<A>, world: World<A>): readonly KeptData[] {
+  if (!world.primary) return world.notes.has(destroyed) ? [] : (client.readKept?.(world) ?? []);
+  const data = client.read(world);
+  return data ? [{ where: "", data }] : [];
 }
 
 export function generalOracles<A extends Application>(
@@ -231,6 +274,7 @@ export function generalOracles<A extends Application>(
     explained(subject),
     noLivelock,
     permitted,
+    fenced,
     noInternalErrors,
     untouched,
     nothingLeft(subject),

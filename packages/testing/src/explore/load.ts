@@ -10,6 +10,18 @@ export interface Clients<A extends Application = Application> {
   write(world: World<A>, key: string, value: string): boolean | undefined;
   /** All data, when everything has come to rest; undefined when there is none to be had. */
   read(world: World<A>): ReadonlyMap<string, string> | undefined;
+  /**
+   * What has to be left of a resource that was deleted, when everything has come to rest: on volumes that its spec keeps, in
+   * its last backup. Each has to hold all that was acknowledged. Default: nothing is looked at.
+   */
+  readKept?(world: World<A>): readonly KeptData[];
+}
+
+/** Data that outlives the resource. */
+export interface KeptData {
+  /** As in a sentence: `in the final backup db-1`. */
+  readonly where: string;
+  readonly data: ReadonlyMap<string, string>;
 }
 
 export class Load<A extends Application = Application> {

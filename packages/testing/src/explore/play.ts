@@ -53,6 +53,9 @@ const requestMs = 30_000;
 const leaseMs = 30_000;
 /** What was held back needs a moment to be seen. */
 const sightMs = 15_000;
+/** Oracles that are part of how a scenario ends. */
+const reached = "the spec is reached";
+const idle = "nothing is written when idle";
 
 /** All that can happen to a subject. */
 export function disturbancesOf<A extends Application>(subject: Subject<A>): readonly Disturbance<A>[] {
@@ -83,11 +86,12 @@ async function startSimulation<A extends Application>(
   options: {
     readonly seed: number;
     readonly managers?: number;
+    readonly lease?: boolean;
     readonly from?: Checkpoint;
     readonly logs?: LogCapture;
   },
 ): Promise<Simulation<A>> {
-  const { seed, managers, from, logs } = options;
+  const { seed, managers, lease, from, logs } = options;
   return await simulation<A>({
     seed,
     application: subject.application,
@@ -95,6 +99,7 @@ async function startSimulation<A extends Application>(
     collected: subject.collected,
     ...(subject.rules && { rules: subject.rules }),
     ...(managers === undefined ? {} : { managers }),
+    ...(lease === undefined ? {} : { leaderElection: lease }),
     ...(from && { from }),
     ...(logs && { log: logs.logger }),
   });
@@ -112,6 +117,7 @@ export async function play<A extends Application>(
     from,
     logs,
     ...(plan.managers === undefined ? {} : { managers: plan.managers }),
+    ...(plan.lease === undefined ? {} : { lease: plan.lease }),
   });
   const run = new Run(subject, new World(started, subject, logs), plan, options);
   return await run.play();
@@ -160,7 +166,7 @@ class Run<A extends Application> {
       writes: writes.length,
       overlap: this.#overlap,
       states: this.#states,
-      oracles: this.#oracles.map(({ name }) => name),
+      oracles: [reached, idle, ...this.#oracles.map(({ name }) => name)],
       convergedMs: this.#convergedMs,
       longestOutageMs: this.#load.longestOutageMs,
     };
@@ -283,10 +289,7 @@ class Run<A extends Application> {
     if (missing !== undefined) {
       const ready = world.condition("Ready");
       const said = ready ? `; Ready=${ready.status} ${ready.reason}: ${ready.message}` : "";
-      world.violate(
-        "the spec is reached",
-        `${missing} after ${(world.atMs - calmMs) / 60_000} minutes of quiet${said}`,
-      );
+      world.violate(reached, `${missing} after ${(world.atMs - calmMs) / 60_000} minutes of quiet${said}`);
       return;
     }
     this.#convergedMs = world.atMs - calmMs;
@@ -307,12 +310,12 @@ class Run<A extends Application> {
     let seen = "";
     let advice = 0;
     let missing: string | undefined = "nothing was looked at";
-    for (let reached = 0; world.atMs < deadlineMs && world.violations.length === 0; ) {
+    for (let looks = 0; world.atMs < deadlineMs && world.violations.length === 0; ) {
       await world.advance(lookMs);
       this.#look();
       missing = await subject.missing(world);
-      reached = missing === undefined ? reached + 1 : 0;
-      if (reached >= 2) return undefined;
+      looks = missing === undefined ? looks + 1 : 0;
+      if (looks >= 2) return undefined;
       const { primary } = world;
       const ready = world.condition("Ready");
       const now = `${primary?.metadata.uid}/${primary?.metadata.generation}/${ready?.reason}/${ready?.message}`;
@@ -341,7 +344,7 @@ class Run<A extends Application> {
     const [first] = extra;
     if (first)
       world.violate(
-        "nothing is written when idle",
+        idle,
         `${extra.length} writes at rest, the first ${first.method} ${first.path} ${first.body?.slice(0, 200) ?? ""}`,
       );
   }

@@ -6,7 +6,7 @@ import type { TraceLine, Violation } from "./scene.ts";
 
 /** A failing scenario as a test to paste. */
 export function asTest(subject: string, plan: Plan, violation: Violation): string {
-  const { beginning, seed, managers, steps } = plan;
+  const { beginning, seed, managers, lease, steps } = plan;
   const lines = steps.map((step) => `      ${JSON.stringify(step)},`);
   return [
     `test(${JSON.stringify(`seed ${seed}: ${violation.oracle}`)}, async () => {`,
@@ -14,6 +14,7 @@ export function asTest(subject: string, plan: Plan, violation: Violation): strin
     `    beginning: ${JSON.stringify(beginning)},`,
     `    seed: ${seed},`,
     ...(managers === undefined ? [] : [`    managers: ${managers},`]),
+    ...(lease === undefined ? [] : [`    lease: ${lease},`]),
     "    steps: [",
     ...lines,
     "    ],",

@@ -23,6 +23,10 @@ export async function shrink(failing: Plan, stillFails: StillFails, mostRuns = 1
     const { managers: _, ...single } = plan;
     await tryOut(single);
   }
+  if (plan.lease !== undefined) {
+    const { lease: _, ...free } = plan;
+    await tryOut(free);
+  }
   await dropSteps(() => plan, tryOut);
   for (let changed = true; changed && runs < mostRuns; ) {
     changed = false;

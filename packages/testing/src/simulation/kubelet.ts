@@ -116,6 +116,18 @@ export class SimulatedKubelet {
     if (run) this.#look(run);
   }
 
+  /** The kubelet of a node has started again: it knows of no back-off, and has not probed anything yet. */
+  forget(node: string): void {
+    for (const run of this.#runs.values()) {
+      if (run.node !== node) continue;
+      for (const container of [...run.init, ...run.containers]) {
+        container.failures = 0;
+        container.hungSinceMs = undefined;
+        container.ready = false;
+      }
+    }
+  }
+
   /** The kubelet ends the pod for good, as when its node runs out of memory. */
   async evict(name: string): Promise<void> {
     const run = this.run(name);

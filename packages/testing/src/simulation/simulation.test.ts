@@ -1,7 +1,7 @@
 import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, Service } from "@keelson/core/kinds";
 import { describe, expect, test } from "vitest";
 import { clientName, LineBroken, operatorName } from "./network.ts";
-import type { Application, ContainerEnd, ContainerStart, SimulatedProcess } from "./process.ts";
+import type { Application, ContainerEnd, ContainerStart, PodObject, SimulatedProcess } from "./process.ts";
 import { type Checkpoint, type Simulation, simulation } from "./simulation.ts";
 
 /** A counter that keeps its count on its volume, and counts its starts. */
@@ -256,6 +256,37 @@ describe("nodes", () => {
     await s.nodes.restore(node);
     await s.cluster.until(() => isReady(s));
     expect(s.volumes.of("default", "one")?.data).toBe(2);
+  });
+
+  test("whose kubelet restarts find readiness again, and their processes run on", async () => {
+    const { s, node } = await placed();
+    await using _ = s;
+    const ready: unknown[] = [];
+    s.stored.subscribe("pods", ({ object }) => {
+      const { conditions = [] } = (object as unknown as PodObject).status ?? {};
+      ready.push(conditions.find(({ type }) => type === "Ready")?.status);
+    });
+    await s.nodes.silence(node);
+    await s.cluster.advance(10_000);
+    s.kubelet.forget(node);
+    await s.nodes.restore(node);
+    await s.cluster.advance(1_000);
+    expect(ready).toEqual(["False", "True"]);
+    expect(s.application.starts).toHaveLength(1);
+  });
+
+  test("whose kubelet restarts start containers at once that would have waited", async () => {
+    await using s = await world();
+    await createPod(s, {}, ["fail"]);
+    await s.cluster.advance(120_000);
+    const node = s.kubelet.run("one")?.node ?? "";
+    const before = s.application.starts.length;
+    await s.nodes.silence(node);
+    s.kubelet.forget(node);
+    await s.nodes.restore(node);
+    await s.cluster.advance(25_000);
+    // At once, again at once, and after 10 s: without the restart, the next one would be minutes away.
+    expect(s.application.starts.length).toBeGreaterThanOrEqual(before + 3);
   });
 
   test("that are cut off go on with what was deleted meanwhile, and keep its volume from others", async () => {

@@ -67,7 +67,8 @@ const slow: Disturbance = {
   begin: (world, { ms }) => {
     let over = false;
     world.simulation.cluster.faults.inject({
-      on: (request) => !over && !request.watch && isReal(request),
+      // A lease that cannot be renewed in time is lost.
+      on: (request) => !over && !request.watch,
       fault: { type: "delay", ms: Number(ms) },
       times: Number.POSITIVE_INFINITY,
     });

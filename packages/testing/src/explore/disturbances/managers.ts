@@ -1,8 +1,13 @@
 /** The operator's own process: it dies, now or in the middle of something; it is stopped and continued. */
 import type { JsonObject, Random } from "@keelson/core";
+import { Lease } from "@keelson/core/kinds";
+import { unlessGone } from "../../simulation/host.ts";
 import type { CallFate } from "../../simulation/network.ts";
 import type { Disturbance } from "../disturbance.ts";
 import { pick } from "../plan.ts";
+
+/** As the API server stores them. */
+export const leases = "coordination.k8s.io/leases";
 
 const chooseMoment = (random: Random): JsonObject => ({
   in: 1 + Math.floor(random.next() * 12),
@@ -64,10 +69,33 @@ const pause: Disturbance = {
   },
 };
 
+/** Someone deletes the lease, or another process is told to hold it: restored from a backup, or edited by hand. */
+const leaseTouched: Disturbance = {
+  name: "operator: its lease is touched",
+  choose: (random) => ({ how: pick(["deleted", "taken over", "renamed"], random) }),
+  begin: async ({ simulation: { client, stored, clock } }, { how }) => {
+    for (const { metadata, spec } of stored.list(leases)) {
+      const { name, namespace = "" } = metadata;
+      const ref = { name, namespace };
+      if (how === "deleted") {
+        await unlessGone(client.kind(Lease).delete(ref));
+        continue;
+      }
+      const renewed = {
+        renewTime: new Date(clock.now()).toISOString().replace("Z", "000Z"),
+        leaseTransitions: Number((spec as { leaseTransitions?: number }).leaseTransitions ?? 0) + 1,
+      };
+      const body = { spec: { holderIdentity: "somebody_else", ...(how === "taken over" && renewed) } };
+      await unlessGone(client.kind(Lease).patch(ref, { type: "merge", body: body as never }));
+    }
+  },
+};
+
 export const managerDisturbances: readonly Disturbance[] = [
   crash,
   crashAtWrite,
   crashAtCall,
   callFails,
   pause,
+  leaseTouched,
 ];

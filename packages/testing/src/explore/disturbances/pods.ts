@@ -92,6 +92,23 @@ const silenceNode: Disturbance = {
   },
 };
 
+/** What runs there runs on; its statuses are told again, and readiness is found again. */
+const restartKubelet: Disturbance = {
+  name: "node: kubelet restarts",
+  lastsMs: 20_000,
+  choose: chooseOne,
+  begin: async (world, { which }) => {
+    const name = nodeName(world, which);
+    if (name === undefined) return;
+    const { nodes, kubelet } = world.simulation;
+    await nodes.silence(name);
+    return async () => {
+      kubelet.forget(name);
+      await nodes.restore(name);
+    };
+  },
+};
+
 const cordon: Disturbance = {
   name: "node: cordoned",
   lastsMs: 300_000,
@@ -139,6 +156,9 @@ const volumeFull: Disturbance = {
   },
 };
 
+/** Noted in a world where somebody destroyed data. */
+export const destroyed = "destroyed";
+
 /** Data is destroyed. How much of that an application survives is for its own oracles to say. */
 const volumeDestroyed: Disturbance = {
   name: "volume: destroyed",
@@ -147,6 +167,7 @@ const volumeDestroyed: Disturbance = {
     const found = volumeOf(world, which);
     if (!found) return;
     const { namespace } = world.subject.ref;
+    world.notes.set(destroyed, true);
     if (how === "claim deleted") {
       await unlessGone(world.client.kind(PersistentVolumeClaim).delete({ namespace, name: found.claim }));
       await unlessGone(world.client.kind(Pod).delete({ namespace, name: found.pod }));
@@ -165,6 +186,7 @@ export const podDisturbances: readonly Disturbance[] = [
   freezeProcess,
   loseNode,
   silenceNode,
+  restartKubelet,
   cordon,
   claimsPending,
   volumeFull,
