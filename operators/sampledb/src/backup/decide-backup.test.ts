@@ -99,3 +99,15 @@ test("three attempts are made, and none where another cannot help", () => {
 test("all attempts together have a limit", () => {
   expect(phaseAfter({ nowMs: nowMs + 3_600_000 })).toBe("Failed");
 });
+
+test("a last snapshot waits for no primary to be recorded: nobody records one any more", () => {
+  const unrecorded = (metadata: object) => ({ metadata, status: {} }) as unknown as SampleDBObject;
+  const decided = (db: SampleDBObject, primary: boolean) => {
+    const { backup, ...o } = observed({ db });
+    return decideBackup({ ...o, backup: { ...backup, spec: { ...spec, primary } } }).do;
+  };
+  const going = { deletionTimestamp: "2026-01-01T00:00:30Z" };
+  expect(decided(unrecorded(going), true)).toBe("start");
+  expect(decided(unrecorded(going), false)).toBe("wait");
+  expect(decided(unrecorded({}), true)).toBe("wait");
+});

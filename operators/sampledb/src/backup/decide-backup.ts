@@ -97,7 +97,9 @@ export function decideBackup(o: ObservedBackup): BackupDecision {
       "DatabaseMissing",
       `there is no SampleDB ${backup.spec.database} in this namespace`,
     );
-  if (o.db.status?.primary === undefined && backup.spec.cold === undefined)
+  // A last snapshot is ordered when someone leads, recorded or not; and nobody records anything any more.
+  const isLast = backup.spec.primary === true && o.db.metadata.deletionTimestamp !== undefined;
+  if (o.db.status?.primary === undefined && backup.spec.cold === undefined && !isLast)
     return wait("Pending", "DatabaseNotReady", `SampleDB ${backup.spec.database} has no primary yet`);
   const pauseMs = pauseBeforeAttempt(status, { nowMs });
   if (pauseMs > 0)

@@ -594,4 +594,22 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 37900, do: "by hand: a child is deleted", with: { which: 0.729 } },
     ],
   },
+  "a database is deleted right after a server leads, which no status says: its last snapshot waited for a primary":
+    {
+      beginning: "a replica, with TLS",
+      seed: 3300003906,
+      steps: [
+        {
+          atMs: 0,
+          do: "edit: deleted and made again",
+          with: { propagation: "Foreground", onDelete: "Snapshot" },
+        },
+        { atMs: 5200, do: "operator: killed at a write", with: { in: 8, when: "after" } },
+        {
+          atMs: 9000,
+          do: "edit: deleted and made again",
+          with: { propagation: "Background", onDelete: "Snapshot" },
+        },
+      ],
+    },
 };
