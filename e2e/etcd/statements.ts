@@ -1,7 +1,7 @@
 /** Holds what the status says against what clients see and what is left of the data. */
 
 /** How long the status may lag behind the world. */
-export const lagMs = 15_000;
+const lagMs = 15_000;
 
 /** The status and the world at about the same moment. */
 export interface Look {

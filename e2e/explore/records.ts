@@ -6,7 +6,7 @@ import { parseJson } from "@keelson/core";
 import type { Plan } from "@keelson/testing";
 
 /** A failure of a scenario that was played again since. */
-export interface EarlierFailure {
+interface EarlierFailure {
   readonly commit: string;
   readonly problems: readonly string[];
 }
