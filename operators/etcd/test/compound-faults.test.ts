@@ -153,6 +153,39 @@ describe("deletion", { timeout }, () => {
     expect(left).toBe(3);
   });
 
+  test("says what it does, and what is to be done about a final backup that failed", async () => {
+    const said: (string | undefined)[] = [];
+    const note = (world: EtcdWorld) => void said.push(world.condition("Ready")?.reason);
+    await scenario(
+      three,
+      [
+        [0, finalBackup],
+        [
+          0,
+          ({ application }) => {
+            application.tasks.storeDown = true;
+          },
+        ],
+        [0, remove("Background")],
+        [5_000, note],
+        [60_000, note],
+        [
+          60_000,
+          condition((world) => {
+            expect(world.condition("Stalled")?.status).toBe("True");
+            expect(world.condition("Ready")?.message).toMatch(
+              /nothing is removed, because the final backup \S+ failed: the store does not answer; delete that EtcdBackup to try again/,
+            );
+            expect(world.pods).toHaveLength(3);
+            world.application.tasks.storeDown = false;
+          }),
+        ],
+      ],
+      { onEnd: backedUp },
+    );
+    expect(said).toEqual(["Deleting", "FinalBackupFailed"]);
+  });
+
   test("and another cluster of the same name with restoreFrom: nothing is ignored, a person decides", async () => {
     vi.stubEnv("OPERATOR_IMAGE", "operator");
     let isRefused = false;
@@ -208,6 +241,29 @@ describe("made again under the same name", { timeout }, () => {
 });
 
 describe("changes of size", { timeout }, () => {
+  test("are told by the condition Progressing, until they are over", async () => {
+    const said: object[] = [];
+    const note = (world: EtcdWorld) => {
+      const { status, reason } = world.condition("Progressing") ?? {};
+      said.push({ status, reason });
+    };
+    const [growing, rest] = [
+      { status: "True", reason: "Growing" },
+      { status: "False", reason: "Healthy" },
+    ];
+    await scenario(
+      three,
+      [
+        [0, note],
+        [0, size(5)],
+        [2_000, note],
+        [120_000, note],
+      ],
+      healed,
+    );
+    expect(said).toEqual([rest, growing, rest]);
+  });
+
   test("3, 1, 5, 3, 2, 5 while pods are deleted end in a cluster that serves", async () => {
     await scenario(three, [
       [0, size(1)],

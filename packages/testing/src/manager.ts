@@ -18,6 +18,9 @@ import type { ProcessLife } from "./process-life.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import { WebhookPort } from "./webhook-port.ts";
 
+/** The name of the operator that managers run, and so of their Lease. */
+export const leaseName = "test";
+
 export interface ManagerOptions {
   readonly name: string;
   readonly controllers: readonly AnyController[];
@@ -117,7 +120,7 @@ export class Manager {
       controllers,
       webhooks,
       ...(certificateLives && { webhookServer: { lives: certificateLives } }),
-      name: "test",
+      name: leaseName,
       client: this.client,
       world: this.#world,
       log,

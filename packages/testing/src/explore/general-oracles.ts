@@ -1,7 +1,7 @@
 /** What must hold for any operator. */
 import { ConfigMap, Secret, Service } from "@keelson/core/kinds";
 import type { Application } from "../simulation/process.ts";
-import { leases } from "./disturbances/managers.ts";
+import { isOfManagers, leases } from "./disturbances/managers.ts";
 import { destroyed } from "./disturbances/pods.ts";
 import type { KeptData, Load } from "./load.ts";
 import type { Oracle } from "./oracle.ts";
@@ -112,6 +112,7 @@ const fenced: Oracle = {
     };
     world.stored.subscribe(leases, ({ type, object }) => {
       look();
+      if (!isOfManagers(object)) return;
       const { holderIdentity = "" } = (object.spec ?? {}) as { holderIdentity?: string };
       if (type !== "DELETED") renewedMs.set(holderIdentity.split("_")[0] ?? "", clock.monotonic());
     });

@@ -1,6 +1,9 @@
 /** The operator's own process: it dies, now or in the middle of something; it is stopped and continued. */
+
+import type { ApiObject } from "@keelson/apiserver";
 import type { JsonObject, Random } from "@keelson/core";
 import { Lease } from "@keelson/core/kinds";
+import { leaseName } from "../../manager.ts";
 import { unlessGone } from "../../simulation/host.ts";
 import type { CallFate } from "../../simulation/network.ts";
 import type { Disturbance } from "../disturbance.ts";
@@ -8,6 +11,11 @@ import { pick } from "../plan.ts";
 
 /** As the API server stores them. */
 export const leases = "coordination.k8s.io/leases";
+
+/** Applications may have Leases of their own. */
+export function isOfManagers({ metadata }: ApiObject): boolean {
+  return metadata.name === leaseName;
+}
 
 const chooseMoment = (random: Random): JsonObject => ({
   in: 1 + Math.floor(random.next() * 12),
@@ -74,7 +82,7 @@ const leaseTouched: Disturbance = {
   name: "operator: its lease is touched",
   choose: (random) => ({ how: pick(["deleted", "taken over", "renamed"], random) }),
   begin: async ({ simulation: { client, stored, clock } }, { how }) => {
-    for (const { metadata, spec } of stored.list(leases)) {
+    for (const { metadata, spec } of stored.list(leases).filter(isOfManagers)) {
       const { name, namespace = "" } = metadata;
       const ref = { name, namespace };
       if (how === "deleted") {
