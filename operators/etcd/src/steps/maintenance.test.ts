@@ -1,6 +1,7 @@
 /** Hashes of members are compared: whose data counts. History is dropped: up to where. */
 import { expect, test } from "vitest";
 import { cluster, silent, voter } from "../../test/decide/observed.ts";
+import { EtcdError } from "../engine/errors.ts";
 import { compareHashes, makeSpace } from "./maintenance.ts";
 import type { DecisionTo, StepContext } from "./step.ts";
 
@@ -102,4 +103,31 @@ test("no further member is defragmented when the cluster is paused meanwhile, an
   };
   expect(await made(false)).toEqual(["defragment example-1", "defragment example-0", "disarm"]);
   expect(await made(true)).toEqual(["defragment example-1"]);
+});
+
+test("hashes are compared although 3.4 refuses the revision up to which history was dropped", async () => {
+  const asked: bigint[] = [];
+  let recorded: unknown;
+  const hashKv = async (revision: bigint) => {
+    asked.push(revision);
+    if (revision === 7n) throw new EtcdError("Compacted", "required revision has been compacted");
+    return { hash: "x", compactRevision: 7n, revision: 7n };
+  };
+  const step = {
+    ctx: {
+      signal: new AbortController().signal,
+      setStatus: ({ comparison }: { comparison?: unknown }) => {
+        recorded = comparison;
+      },
+    },
+    gathered: {
+      observed: cluster([voter(0)]),
+      answers: { statuses: new Map([["example-0", { revision: 7n }]]), etcd: () => ({ hashKv }) },
+    },
+    event: () => {},
+  } as unknown as StepContext;
+  const decision = { do: "compareHashes", purpose: "p", members: ["example-0"] };
+  await compareHashes(step, decision as unknown as DecisionTo<"compareHashes">);
+  expect(asked).toEqual([7n, 0n]);
+  expect(recorded).toMatchObject({ agreed: true, odd: [] });
 });

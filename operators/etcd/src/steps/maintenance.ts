@@ -2,6 +2,7 @@
 import { voterCount } from "../decide/facts.ts";
 import { statusOf } from "../decide/report.ts";
 import { fillsQuota } from "../decide/upkeep.ts";
+import { isEtcdError } from "../engine/errors.ts";
 import type { KeyHash } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import { type DecisionTo, etcdOf, objectionNow, type StepContext } from "./step.ts";
@@ -50,8 +51,11 @@ async function comparableHashes(
     );
   const coverTheSame = (hashes: readonly MemberHash[]) =>
     new Set(hashes.map(({ compactRevision }) => compactRevision)).size === 1;
-  const hashes = await ask(revision);
-  if (coverTheSame(hashes)) return hashes;
+  const hashes = await ask(revision).catch((error: unknown) => {
+    // When all history was dropped and nothing was written since, 3.4 refuses the revision up to which it was dropped.
+    if (!isEtcdError(error, "Compacted")) throw error;
+  });
+  if (hashes && coverTheSame(hashes)) return hashes;
   // A member answers with the hash that it computed at its last compaction if that covers the revision, and one that was
   // restarted since does not have it. While nothing is written, that would stay so; asked for no revision, all compute.
   const computed = await ask(0n);
