@@ -13,7 +13,7 @@ import { changeProblem, compareVersions, minorOf, rdbFormatOf, supportProblem } 
 import type { Access } from "../resources/access.ts";
 import { sizeProblem } from "../resources/claims.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
+import { databaseName, ordinalOf, ordinalOfClaim, serverName, tlsSecretName } from "../resources/names.ts";
 import { systemUsers } from "../resources/settings.ts";
 import { refusedSetting, specToRun } from "../resources/settings-to-run.ts";
 import { templateHash, versionOfImage } from "../resources/stateful-set.ts";
@@ -270,7 +270,12 @@ function jobsOf({ own }: SampleDBContext) {
 
 /** By ordinal. */
 export function claimViews(ctx: SampleDBContext): ReadonlyMap<number, ClaimView> {
-  return new Map([...ctx.own.claims.entries()].map(([key, claim]) => [Number(key), claimView(claim)]));
+  return new Map(
+    [...ctx.own.claims.entries().values()].flatMap((claim) => {
+      const ordinal = ordinalOfClaim(claim.metadata.name);
+      return ordinal === undefined ? [] : [[ordinal, claimView(claim)] as const];
+    }),
+  );
 }
 
 /** The status, with what else is known of it when it was lost. */

@@ -64,6 +64,12 @@ export function claimName(database: Pick<DatabaseName, "name">, ordinal: number)
   return `data-${serverName(database, ordinal)}`;
 }
 
+/** The number of the server whose claim has this name: a person may have changed the label that says it. */
+export function ordinalOfClaim(claim: string): number | undefined {
+  const digits = /^data-.+-(0|[1-9][0-9]*)$/.exec(claim)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
 export function serverHost(database: DatabaseName, server: string): string {
   return `${server}.${objectNames(database).servers}.${database.namespace}.svc`;
 }

@@ -9,6 +9,7 @@ import { closedGuard } from "../decide/upgrade.ts";
 import { type Dial, guardSetting, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
+import { claimViews } from "../observe/observe.ts";
 import { claimView, jobView, nodeView, tlsSecretOf } from "../observe/views.ts";
 import { lastConfigMap } from "../resources/config.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
@@ -197,7 +198,7 @@ async function keepForSnapshot(db: SampleDBObject, ctx: SampleDBContext): Promis
   const database = databaseName(db);
   await applyBackupsClaim(db, ctx);
   if (own.config.get()) return;
-  const servers = Math.max(0, ...[...own.claims.entries().keys()].map(Number)) + 1;
+  const servers = Math.max(0, ...claimViews(ctx).keys()) + 1;
   await own.config.apply(lastConfigMap(database, servers));
 }
 
@@ -212,9 +213,9 @@ async function coldSnapshot(db: SampleDBObject, ctx: SampleDBContext, id: string
     return { impossible: `${left.join(", ")} does not stop, so its volume cannot be read` };
   }
   const database = databaseName(db);
-  const claims = [...ctx.own.claims.entries()].map(([key, claim]) => ({
-    name: claimName(database, Number(key)),
-    ...claimView(claim),
+  const claims = [...claimViews(ctx)].map(([ordinal, view]) => ({
+    name: claimName(database, ordinal),
+    ...view,
   }));
   const best = claimToRead(db.status ?? {}, claims);
   if (!best) return { impossible: "no volume with data is there to be read" };

@@ -612,4 +612,19 @@ export const found: Readonly<Record<string, Plan>> = {
         },
       ],
     },
+  "the label of a claim that says its server is changed, and the status wiped: the StatefulSet had NaN replicas":
+    {
+      beginning: "a replica, with TLS",
+      seed: 3500000740,
+      lease: true,
+      steps: [
+        { atMs: 200, do: "API: outage", forMs: 17600 },
+        { atMs: 200, do: "by hand: the status is wiped" },
+        {
+          atMs: 200,
+          do: "by hand: a label is changed or removed",
+          with: { which: 0.832, label: 0.587, value: "other" },
+        },
+      ],
+    },
 };
