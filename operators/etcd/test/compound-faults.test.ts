@@ -544,6 +544,36 @@ describe("without a quorum", { timeout }, () => {
     expect(played.longestOutageMs).toBeLessThan(60_000);
   });
 
+  test.each([
+    { ms: 300, available: "True" },
+    { ms: 3_000, available: "False" },
+  ])("lines between pods are $ms ms slow: Available is $available", async ({ ms, available }) => {
+    const ends: (() => void)[] = [];
+    const played = await scenario(
+      three,
+      [
+        [
+          0,
+          ({ simulation: { network } }) => {
+            for (const to of ["example-0", "example-1", "example-2"])
+              ends.push(network.impair({ from: "example-0", to, how: "slow", ms }));
+            ends.push(network.impair({ from: "example-1", to: "example-2", how: "slow", ms }));
+          },
+        ],
+        [60_000, condition((world) => expect(world.condition("Available")?.status).toBe(available))],
+        [
+          61_000,
+          () => {
+            for (const end of ends) end();
+          },
+        ],
+      ],
+      healed,
+    );
+    if (available === "False") expect(played.longestOutageMs).toBeGreaterThan(60_000);
+    else expect(played.longestOutageMs).toBeLessThan(5_000);
+  });
+
   test("the node pool is relabelled, the pods are gone, and the spec is corrected", async () => {
     await scenario(
       "three members on a node pool",

@@ -88,7 +88,7 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
             ({ metadata }) => (simulation.kubelet.process(metadata.name) as SimProcess | undefined) ?? [],
           )
           .filter((process) => process.running() && process.data.group.served(process));
-        const open = serving.filter(({ name }) => simulation.network.connected(clientName, name));
+        const open = serving.filter(({ name }) => simulation.network.connected(clientName, name, patienceMs));
         // What keeps only clients from a member that serves is not the operator's doing.
         if (serving.length > 0 && open.length === 0) return undefined;
         return open.some(({ data }) => application.write(data.group, key, value));
@@ -103,6 +103,9 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
     keeps: (world) => (lastOf(world)?.spec.deletion.volumes === "Remove" ? [] : ["persistentvolumeclaims"]),
   };
 }
+
+/** A client gives up a write after this long. */
+const patienceMs = 5_000;
 
 /** Where backups are kept. */
 const vault = {

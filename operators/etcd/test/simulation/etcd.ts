@@ -8,7 +8,7 @@ import type {
   SimulatedProcess,
   SimulatedVolume,
 } from "@keelson/testing";
-import { type DataDirectory, Group, type GroupWorld, type Node } from "./raft.ts";
+import { type DataDirectory, electionMs, Group, type GroupWorld, type Node } from "./raft.ts";
 import { isTask, SimTasks } from "./tasks.ts";
 import { isTrusted } from "./trust.ts";
 
@@ -213,10 +213,10 @@ export class SimEtcd implements Application, GroupWorld {
 
   // ------------------------------------------------------------------------------------ lines
 
-  /** Nobody is in the way, and each trusts what the other shows. */
+  /** Nobody is in the way, answers come before the next election would begin, and each trusts what the other shows. */
   connected(a: Node, b: Node): boolean {
     const [one, other] = [a as SimProcess, b as SimProcess];
-    return this.parts.network.connected(one.name, other.name) && this.#trust(one, other);
+    return this.parts.network.connected(one.name, other.name, electionMs) && this.#trust(one, other);
   }
 
   #trust(a: SimProcess, b: SimProcess): boolean {

@@ -52,8 +52,8 @@ export interface Alarm {
 
 /** Until then a member that has started receives nothing. */
 const connectMs = 300;
-/** How long followers wait before they elect another leader. */
-const electionMs = 1_000;
+/** How long followers wait before they elect another leader, and a leader for its followers before it steps down. */
+export const electionMs = 1_000;
 /** How long a member that lags takes to catch up. */
 const catchUpMs = 700;
 /** etcd's HealthInterval: a peer counts as connected after this long. */

@@ -19,6 +19,9 @@ export const operatorName = "operator";
 /** The caller that stands for the application's clients. */
 export const clientName = "client";
 
+/** How slow a line is that does not say it. */
+const slowMs = 1_000;
+
 /** How long a kernel tries to connect where nobody answers. */
 const connectMs = 127_000;
 
@@ -109,10 +112,12 @@ export class Network {
     return worst;
   }
 
-  /** Whether two parts of an application hear each other. */
-  connected(a: string, b: string): boolean {
+  /** Whether two parts of an application hear each other, where both ways together take less than `patienceMs`. */
+  connected(a: string, b: string, patienceMs = Number.POSITIVE_INFINITY): boolean {
     if (this.#impaired.size === 0) return true;
-    return [this.between(a, b), this.between(b, a)].every((each) => !each || each.how === "slow");
+    const lines = [this.between(a, b), this.between(b, a)];
+    if (lines.some((each) => each && each.how !== "slow")) return false;
+    return lines.reduce((sum, each) => sum + (each ? (each.ms ?? slowMs) : 0), 0) < patienceMs;
   }
 
   /** Carries a call. `work` is what happens at the other end; what it throws is an answer like any other. */
@@ -165,7 +170,7 @@ export class Network {
         await quietly(work);
         throw new LineBroken("ECONNRESET", `${name}: the connection broke in the middle of the answer`);
       case "slow": {
-        const ms = line.ms ?? 1_000;
+        const ms = line.ms ?? slowMs;
         const patience = settings.timeoutMs ?? connectMs;
         if (ms >= patience) return await this.#nothing(settings, name);
         await this.#pause(ms, settings.signal);

@@ -343,6 +343,15 @@ describe("lines", () => {
     expect(s.network.connected(clientName, "one")).toBe(true);
   });
 
+  test("that are slow connect those who have the patience for both ways", async () => {
+    await using s = await world();
+    s.network.impair({ from: "one", to: "two", how: "slow", ms: 300 });
+    s.network.impair({ from: "two", to: "one", how: "slow" });
+    expect(s.network.connected("one", "two")).toBe(true);
+    expect(s.network.connected("two", "one", 1_301)).toBe(true);
+    expect(s.network.connected("one", "two", 1_300)).toBe(false);
+  });
+
   test("without an answer hold a caller without patience as long as a kernel does", async () => {
     await using s = await world();
     s.network.impair({ to: "one", how: "dropped" });

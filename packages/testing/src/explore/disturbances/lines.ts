@@ -79,10 +79,15 @@ const clients: Disturbance = {
   weight: 0.5,
   lastsMs: 120_000,
   choose: chooseLine,
-  begin: (world, { how, which }) => {
+  begin: (world, { how, which, ms }) => {
     const to = podName(world, which);
     if (to === undefined) return;
-    return world.simulation.network.impair({ from: clientName, to, how: how as Impairment });
+    return world.simulation.network.impair({
+      from: clientName,
+      to,
+      how: how as Impairment,
+      ...(typeof ms === "number" ? { ms } : {}),
+    });
   },
 };
 
