@@ -194,7 +194,12 @@ function remedy(message: string): string {
 }
 
 /** The process that led is gone, or has become a replica and takes no writes. */
-function hasStopped(o: Observed, { pod, answer, name }: Server, podUid: string, runId: string): boolean {
+export function hasStopped(
+  o: Observed,
+  { pod, answer, name }: Server,
+  podUid: string,
+  runId: string,
+): boolean {
   if (!pod || pod.uid !== podUid || pod.stopped || pod.ended) return true;
   if (answer?.state === "facts") return answer.facts.runId !== runId || answer.facts.role === "replica";
   // A primary never loads: this is a process after it.

@@ -114,6 +114,15 @@ test("a replica that refuses the operator's password starts again, one at a time
   expect(lockedOut(observedFixture({ servers: [denied, denied, denied] }))).toEqual({});
 });
 
+test("where the primary has ended, those that shut the operator out start again after a while: one of them must be asked", () => {
+  const stranger = { answer: { state: "untrusted", message: "self-signed" }, silentMs: 31_000 } as const;
+  const made = { ...stranger, pod: podFixture(0, { uid: "made-again" }) };
+  const ended = observedFixture({ replicas: 1, servers: [made, stranger] });
+  expect(lockedOut(ended).actions).toMatchObject([{ do: "deletePod", server: "db-0", uid: "made-again" }]);
+  const alive = observedFixture({ replicas: 1, servers: [stranger, stranger] });
+  expect(lockedOut(alive)).toEqual({});
+});
+
 test("where nobody knows who led, one that shuts the operator out starts again after a while", () => {
   const unknown = { primary: undefined, epoch: undefined, leadership: undefined };
   const stranger = { answer: { state: "untrusted", message: "self-signed" }, silentMs: 31_000 } as const;

@@ -1,7 +1,8 @@
 /** What a server lost is given back: damaged volumes are filled again, empty ones known as such, passwords learned. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { healthyPrimary, isClosedByUpgrade, isEmpty, wantedServers } from "./facts.ts";
+import { healthyPrimary, isClosedByUpgrade, isEmpty, serverNamed, wantedServers } from "./facts.ts";
+import { hasStopped } from "./leadership.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
 /** Whether a server does not start because its files are not what it wrote. */
@@ -75,11 +76,12 @@ const shutOut: Readonly<Record<string, string>> = {
 /**
  * A server that does not know the operator's password cannot be told another one, and one that presents a certificate of
  * before cannot be told to read it again; but each reads its files when it starts. One at a time. A primary that is known
- * is fenced as a silent one is.
+ * is fenced as a silent one is, unless its process has ended: another of that name is no primary, and may be the one that
+ * has to be asked.
  */
 export function lockedOut(o: Observed): Plan {
   const primary = healthyPrimary(o);
-  if (!primary && (o.status.leadership || o.status.promotion)) return {};
+  if (!primary && (o.status.promotion || mayStillLead(o))) return {};
   const others = o.servers.filter((server) => server !== primary?.server && server.pod);
   const patienceMs = primary ? shutOutMs : unknownMs;
   const found = others.find(
@@ -93,4 +95,15 @@ export function lockedOut(o: Observed): Plan {
     actions: isFree ? [{ do: "deletePod", server: found.name, uid: found.pod.uid, why }] : [],
     notReady: waitingFor(reasons.replicasMissing, `${found.name} is replaced: ${why}`, 500),
   };
+}
+
+/** Whether the process that is recorded as the primary may be there and take writes. */
+function mayStillLead(o: Observed): boolean {
+  const { leadership, primary } = o.status;
+  const server = serverNamed(o, primary);
+  return (
+    leadership !== undefined &&
+    server !== undefined &&
+    !hasStopped(o, server, leadership.podUid, leadership.runId)
+  );
 }

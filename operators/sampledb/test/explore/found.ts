@@ -627,4 +627,16 @@ export const found: Readonly<Record<string, Plan>> = {
         },
       ],
     },
+  "the given certificate is replaced twice while nobody leads, and all pods with it: no server could be asked":
+    {
+      beginning: "a replica, with a given certificate",
+      seed: 3600000802,
+      lease: true,
+      steps: [
+        { atMs: 0, do: "edit: the given Secret is incomplete", forMs: 1400 },
+        { atMs: 0, do: "operator: killed at a call to the application", with: { in: 3, when: "after" } },
+        { atMs: 0, do: "edit: the given certificate is replaced, and its authority" },
+        { atMs: 0, do: "pod: all deleted" },
+      ],
+    },
 };
