@@ -5,6 +5,9 @@ import { nowhere, redisPort } from "../engine/redis.ts";
 import { type ClaimView, factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { replicasToRun } from "../observe/servers-to-run.ts";
 
+/** How long a primary may be silent before it is taken for lost. */
+export const patienceMs = 2_000;
+
 export function wantedServers(o: Observed): number {
   return 1 + replicasToRun(o);
 }
@@ -20,6 +23,27 @@ export function healthyPrimary(o: Observed): { server: Server; facts: ServerFact
   const facts = server && factsOf(server);
   if (!server || !facts || !leadership) return undefined;
   return facts.role === "primary" && facts.runId === leadership.runId ? { server, facts } : undefined;
+}
+
+/** The process that led is gone, or has become a replica and takes no writes. */
+export function hasStopped(
+  o: Observed,
+  { pod, answer, name }: Server,
+  podUid: string,
+  runId: string,
+): boolean {
+  if (!pod || pod.uid !== podUid || pod.stopped || pod.ended) return true;
+  if (answer?.state === "facts") return answer.facts.runId !== runId || answer.facts.role === "replica";
+  // A primary never loads: this is a process after it.
+  if (answer?.state === "loading") return true;
+  // Nobody listens there. A rejected packet looks the same, so replicas must agree.
+  return answer?.state === "refused" && !o.servers.some((other) => other.name !== name && hasLiveLink(other));
+}
+
+/** A replica that hears its primary. */
+export function hasLiveLink(server: Server): boolean {
+  const facts = factsOf(server);
+  return facts?.role === "replica" && facts.linkUp && (facts.silentSeconds ?? 99) * 1_000 <= patienceMs;
 }
 
 /** It looks for a primary where nobody is. */

@@ -6,7 +6,16 @@ import { minorOf } from "../engine/version.ts";
 import { type ClaimView, factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
 import { choose, firstChoice, laterPrimary, outdatedChoice } from "./choose.ts";
-import { healthyPrimary, isClosedByUpgrade, isUnattached, nextEpoch, serverNamed } from "./facts.ts";
+import {
+  hasLiveLink,
+  hasStopped,
+  healthyPrimary,
+  isClosedByUpgrade,
+  isUnattached,
+  nextEpoch,
+  patienceMs,
+  serverNamed,
+} from "./facts.ts";
 import { lead } from "./lead.ts";
 import { withLineage } from "./lineage.ts";
 import { type Plan, waitingFor } from "./plan.ts";
@@ -14,8 +23,6 @@ import { promised } from "./promise.ts";
 import { isLostUnserved } from "./restore.ts";
 import { isHidden, switchedOver } from "./upgrade.ts";
 
-/** How long a primary may be silent before it is taken for lost. */
-export const patienceMs = 2_000;
 /** How long a primary that answers may be busy before a replica that does not hear it takes over. */
 export const busyPatienceMs = 60_000;
 /** Redis looks at its replicas once a second, and rounds. */
@@ -191,27 +198,6 @@ function remedy(message: string): string {
   if (message.includes("max number of clients"))
     return "close connections of applications, or raise maxclients in spec.settings and delete the pod, which reads it when it starts";
   return "nothing is done";
-}
-
-/** The process that led is gone, or has become a replica and takes no writes. */
-export function hasStopped(
-  o: Observed,
-  { pod, answer, name }: Server,
-  podUid: string,
-  runId: string,
-): boolean {
-  if (!pod || pod.uid !== podUid || pod.stopped || pod.ended) return true;
-  if (answer?.state === "facts") return answer.facts.runId !== runId || answer.facts.role === "replica";
-  // A primary never loads: this is a process after it.
-  if (answer?.state === "loading") return true;
-  // Nobody listens there. A rejected packet looks the same, so replicas must agree.
-  return answer?.state === "refused" && !o.servers.some((other) => other.name !== name && hasLiveLink(other));
-}
-
-/** A replica that hears its primary. */
-function hasLiveLink(server: Server): boolean {
-  const facts = factsOf(server);
-  return facts?.role === "replica" && facts.linkUp && (facts.silentSeconds ?? 99) * 1_000 <= patienceMs;
 }
 
 /**

@@ -1,8 +1,14 @@
 /** What a server lost is given back: damaged volumes are filled again, empty ones known as such, passwords learned. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { healthyPrimary, isClosedByUpgrade, isEmpty, serverNamed, wantedServers } from "./facts.ts";
-import { hasStopped } from "./leadership.ts";
+import {
+  hasStopped,
+  healthyPrimary,
+  isClosedByUpgrade,
+  isEmpty,
+  serverNamed,
+  wantedServers,
+} from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
 /** Whether a server does not start because its files are not what it wrote. */

@@ -1,10 +1,10 @@
 /** What must hold for any operator. */
 import { ConfigMap, Secret, Service } from "@keelson/core/kinds";
 import type { Application } from "../simulation/process.ts";
-import { isOfManagers, leases } from "./disturbances/managers.ts";
-import { destroyed } from "./disturbances/pods.ts";
+import { isOfManagers, leases } from "./leases.ts";
 import type { KeptData, Load } from "./load.ts";
 import type { Oracle } from "./oracle.ts";
+import { destroyed } from "./scene.ts";
 import type { Subject } from "./subject.ts";
 import type { World } from "./world.ts";
 

@@ -36,6 +36,9 @@ export interface Violation {
   readonly atMs: number;
 }
 
+/** Noted in a world where somebody destroyed data. */
+export const destroyed = "destroyed";
+
 /** One line of what happened. */
 export interface TraceLine {
   readonly atMs: number;

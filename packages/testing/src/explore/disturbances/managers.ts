@@ -1,21 +1,12 @@
 /** The operator's own process: it dies, now or in the middle of something; it is stopped and continued. */
 
-import type { ApiObject } from "@keelson/apiserver";
 import type { JsonObject, Random } from "@keelson/core";
 import { Lease } from "@keelson/core/kinds";
-import { leaseName } from "../../manager.ts";
 import { unlessGone } from "../../simulation/host.ts";
 import type { CallFate } from "../../simulation/network.ts";
 import type { Disturbance } from "../disturbance.ts";
+import { isOfManagers, leases } from "../leases.ts";
 import { pick } from "../plan.ts";
-
-/** As the API server stores them. */
-export const leases = "coordination.k8s.io/leases";
-
-/** Applications may have Leases of their own. */
-export function isOfManagers({ metadata }: ApiObject): boolean {
-  return metadata.name === leaseName;
-}
 
 const chooseMoment = (random: Random): JsonObject => ({
   in: 1 + Math.floor(random.next() * 12),

@@ -4,7 +4,7 @@ import { PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
 import { unlessGone } from "../../simulation/host.ts";
 import { anywhere, type Disturbance } from "../disturbance.ts";
 import { atFraction, pick, randomFraction } from "../plan.ts";
-import type { Scene } from "../scene.ts";
+import { destroyed, type Scene } from "../scene.ts";
 import type { World } from "../world.ts";
 
 const chooseOne = (random: Random) => ({ which: randomFraction(random) });
@@ -155,9 +155,6 @@ const volumeFull: Disturbance = {
     };
   },
 };
-
-/** Noted in a world where somebody destroyed data. */
-export const destroyed = "destroyed";
 
 /** Data is destroyed. How much of that an application survives is for its own oracles to say. */
 const volumeDestroyed: Disturbance = {
