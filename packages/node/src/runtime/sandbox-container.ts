@@ -22,7 +22,7 @@ import { closeWhenIdle, onlyData } from "./exec-output.ts";
 import type { FifoPool, OutputPipe } from "./fifo-pool.ts";
 import type { KernelPaths } from "./kernel-paths.ts";
 import { readInfo } from "./process-holder.ts";
-import { namespaceOf, processesIn, usageOf } from "./process-tree.ts";
+import { ContainerProcesses, usageOf } from "./process-tree.ts";
 import type { ProgramFiles } from "./program-files.ts";
 import type { Processor } from "./syscalls.ts";
 import { childrenOf, onTerminal, resizeTerminal } from "./terminal.ts";
@@ -86,7 +86,7 @@ export async function startContainer(
     ...{ command: spec.command, env: spec.env, tells: startedFd },
     ...(!spec.unmasked && !playsAnotherUser(view.ids, spec.user) && { guards: view.kernelPaths }),
   });
-  const processes = typeof joins === "number" ? [openSync(`/proc/${joins}/ns/pid`, "r")] : [];
+  const joined = typeof joins === "number" ? [openSync(`/proc/${joins}/ns/pid`, "r")] : [];
   const child = spawn(command, args, {
     env: {},
     stdio: [
@@ -97,7 +97,7 @@ export async function startContainer(
       "pipe",
       program,
       "pipe",
-      ...processes,
+      ...joined,
     ],
   });
   const exited = exitOf(child);
@@ -105,7 +105,7 @@ export async function startContainer(
   stdout.releaseWriter();
   stderr?.releaseWriter();
   stdin?.releaseReader();
-  for (const fd of [program, ...processes]) closeSync(fd);
+  for (const fd of [program, ...joined]) closeSync(fd);
   const pipes: readonly unknown[] = child.stdio;
   const feed = pipes[argumentsFd] as Writable;
   feed.on("error", () => undefined);
@@ -122,9 +122,9 @@ export async function startContainer(
     throw new NodeError("ContainerCannotRun", `the sandbox of ${spec.id} could not be started`);
   }
   await inPlace(pipes[startedFd] as Readable, exited);
-  const home = await namespaceOf(pid, joins === undefined ? "pid" : "mnt");
+  const processes = new ContainerProcesses(pid, joins === undefined ? "pid" : "mnt");
   return new SandboxContainer(spec, setting, {
-    ...{ child, pid, home, exited, drained },
+    ...{ child, pid, processes, exited, drained },
     stdin: quiet(stdin?.writable),
   });
 }
@@ -175,8 +175,7 @@ function addProgram(
 interface Started {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** The namespace that all its processes share, and no others. */
-  readonly home: string | undefined;
+  readonly processes: ContainerProcesses;
   readonly exited: Promise<number>;
   readonly drained: Promise<unknown>;
   readonly stdin: Writable | undefined;
@@ -189,7 +188,7 @@ class SandboxContainer implements ContainerHandle {
   readonly #spec: ContainerSpec;
   readonly #setting: ContainerSetting;
   readonly #child: ChildProcess;
-  readonly #home: string | undefined;
+  readonly #processes: ContainerProcesses;
   readonly stdin: Writable | undefined;
   #gone = false;
 
@@ -200,12 +199,13 @@ class SandboxContainer implements ContainerHandle {
     this.#spec = spec;
     this.#setting = setting;
     this.#child = started.child;
-    this.#home = started.home;
+    this.#processes = started.processes;
     this.exited = started.exited.then(async (code) => {
       this.#gone = true;
       started.stdin?.destroy();
       // Where it had no view of processes of its own, the end of the first does not end the others.
       if (setting.joins !== undefined) await this.#killAll();
+      await this.#processes.close();
       await started.drained;
       const oomKilled = (await setting.group?.wasOomKilled()) ?? false;
       await setting.group?.remove();
@@ -225,19 +225,12 @@ class SandboxContainer implements ContainerHandle {
 
   async freeze(frozen: boolean): Promise<void> {
     // The first process last when stopping: nothing it starts meanwhile escapes the second look.
-    for (let round = 0; round < (frozen ? 2 : 1); round++) {
-      for (const pid of (await processesIn(this.#home)).reverse()) {
-        try {
-          process.kill(pid, frozen ? "SIGSTOP" : "SIGCONT");
-        } catch {
-          // Gone already.
-        }
-      }
-    }
+    for (let round = 0; round < (frozen ? 2 : 1); round++)
+      await this.#processes.look((pids) => signalAll(pids.toReversed(), frozen ? "SIGSTOP" : "SIGCONT"));
   }
 
   async usage(): Promise<ContainerUsage> {
-    return await usageOf(await processesIn(this.#home));
+    return await this.#processes.look(usageOf);
   }
 
   async limit(limits: ContainerLimits): Promise<void> {
@@ -245,13 +238,7 @@ class SandboxContainer implements ContainerHandle {
   }
 
   async #killAll(): Promise<void> {
-    for (const pid of await processesIn(this.#home)) {
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // Gone already.
-      }
-    }
+    await this.#processes.look((pids) => signalAll(pids, "SIGKILL"));
   }
 
   resize(size: TerminalSize): Promise<void> {
@@ -317,20 +304,23 @@ class SandboxContainer implements ContainerHandle {
   }
 }
 
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It ended between our look and our call.
+    }
+  }
+}
+
 /** A reader that has gone is no failure of the writer. */
 function quiet(stream: Writable | undefined): Writable | undefined {
   return stream?.on("error", () => undefined);
 }
 
 async function killTree(child: ChildProcess): Promise<void> {
-  const pids = child.pid === undefined ? [] : [...(await childrenOf(child.pid)), child.pid];
-  for (const pid of pids) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // Gone already.
-    }
-  }
+  signalAll(child.pid === undefined ? [] : [...(await childrenOf(child.pid)), child.pid], "SIGKILL");
 }
 
 /** As a shell reports it. */
