@@ -17,7 +17,7 @@ import {
   wantedServers,
 } from "./facts.ts";
 import { isKnown, isOpen, showLater } from "./lineage.ts";
-import { type Plan, waitingFor } from "./plan.ts";
+import { approvedByPerson, type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
 import { nothingLeadsBack } from "./upgrade.ts";
@@ -72,7 +72,7 @@ export function choose(o: Observed, why: string): Plan {
   if (complete)
     return promote(o, complete, `${why}, and every replica has all that WAIT acknowledged`, boundOf(o));
   const approved = all.find((server) => server.name === o.approvedLoss && !isEmpty(server));
-  if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
+  if (approved) return promote(o, approved, `${why}, and a person approved the loss`, approvedByPerson);
   return allLost(o, all) ?? awaitOthers(o, leadership, alive, why);
 }
 
@@ -155,7 +155,7 @@ export function firstChoice(o: Observed): Plan {
   );
   if (primary) return promote(o, primary, "its volume has the newest data", "nothing");
   const approved = all.find((server) => server.name === o.approvedLoss && !isEmpty(server));
-  if (approved) return promote(o, approved, "a person approved the loss", "approved by a person");
+  if (approved) return promote(o, approved, "a person approved the loss", approvedByPerson);
   return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
 }
 
@@ -225,7 +225,7 @@ function outdatedStatus(o: Observed, all: readonly Candidate[], why: string): Pl
   });
   if (shown.length === 0) return undefined;
   const approved = all.find((server) => server.name === o.approvedLoss && !isEmpty(server));
-  if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
+  if (approved) return promote(o, approved, `${why}, and a person approved the loss`, approvedByPerson);
   const absent = o.servers.filter(
     (server) => !all.some(({ name }) => name === server.name) && !isDamaged(server) && !server.claim?.lost,
   );

@@ -20,7 +20,7 @@ import { lead } from "./lead.ts";
 import { withLineage } from "./lineage.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
-import { isLostUnserved } from "./restore.ts";
+import { isLostUnserved, lostByApproval } from "./restore.ts";
 import { isHidden, switchedOver } from "./upgrade.ts";
 
 /** How long a primary that answers may be busy before a replica that does not hear it takes over. */
@@ -76,6 +76,7 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
     };
   }
   const from = o.status.primary ?? name;
+  const unrestored = lostByApproval(o, server as Server);
   const isFirst = o.status.epoch === undefined && !o.servers.some(({ claim }) => claim?.epoch);
   return {
     status: {
@@ -93,10 +94,12 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
       ...(o.status.leadership
         ? { lastFailover: { at: new Date(o.nowMs).toISOString(), from, to: name, why, lost: loss } }
         : {}),
+      ...unrestored.status,
     },
     ...(!isClosedByUpgrade(o.status.upgrade) && { opens: name }),
     events: [
       { type: "Normal", reason: "PrimaryMade", message: `${name} is the primary (epoch ${epoch}): ${why}` },
+      ...(unrestored.events ?? []),
     ],
     notReady,
   };

@@ -110,6 +110,9 @@ export interface Plan {
   readonly dropped?: boolean;
 }
 
+/** What a promotion is said to lose where a person named the server. */
+export const approvedByPerson = "approved by a person";
+
 export function waitingFor(reason: Reason, message: string, recheckMs = 1_000): NotReady {
   return { state: "waiting", reason, message, recheckMs };
 }

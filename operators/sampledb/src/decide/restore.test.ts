@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { ClaimView, Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
-import { factsFixture, observedFixture, orphan, podless, restarted, silent } from "./fixture.ts";
+import {
+  factsFixture,
+  leadershipFixture,
+  observedFixture,
+  orphan,
+  podless,
+  restarted,
+  silent,
+} from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 import { restore } from "./restore.ts";
 
@@ -133,6 +141,42 @@ test("a restore is not done when a person had another server lead", () => {
   };
   expect(ends("db-0")?.phase).toBe("Done");
   expect(ends("db-1")).toMatchObject({ phase: "Failed", message: expect.stringContaining("db-0 leads") });
+});
+
+describe("after a person approved that a server leads", () => {
+  const promoted = (before: string, restored?: string) => {
+    const facts = factsFixture(1, { role: "primary", runId: "new-1", secondReplicationId: before });
+    const why = { why: "db-0 has stopped", loss: "approved by a person" };
+    const promotion = {
+      server: "db-1",
+      runId: "new-1",
+      podUid: "pod-1",
+      claimUid: "claim-1",
+      epoch: 4,
+      ...why,
+    };
+    const status = { promotion, restore: { id: "r1-2", phase: "Done" as const, server: "db-0" } };
+    const claim = { ...(observedFixture().servers[1]?.claim as ClaimView), restored };
+    const servers = [podless, { answer: { state: "facts" as const, facts }, claim }];
+    return leadership(observedFixture({ servers, status, spec }));
+  };
+
+  test("a restore is not done whose data it never had", () => {
+    const { status, events } = promoted("c".repeat(40));
+    expect(status?.restore).toMatchObject({
+      phase: "Failed",
+      message: expect.stringContaining("db-1 leads with its own"),
+    });
+    expect(events).toContainEqual(expect.objectContaining({ type: "Warning", reason: "RestoreFailed" }));
+  });
+
+  test("a restore stays done where its volume, or the history that it followed, has the data", () => {
+    expect(promoted("c".repeat(40), "r1-2 r0-1").status).toMatchObject({ primary: "db-1" });
+    expect(promoted("c".repeat(40), "r1-2 r0-1").status).not.toHaveProperty("restore");
+    const { replicationId } = leadershipFixture(2);
+    expect(promoted(replicationId).status).not.toHaveProperty("restore");
+    expect(promoted("c".repeat(40), "r0-1").status).toHaveProperty("restore");
+  });
 });
 
 test("a restore that failed says so until the spec changes", () => {

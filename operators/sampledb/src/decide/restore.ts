@@ -1,12 +1,13 @@
 /** A restore: stop everyone, fill one volume and set its data aside, start, and let the others copy. Pure. */
 import type { BackupErrorCode } from "@keelson/kit";
 import { reasons } from "../api/conditions.ts";
-import { factsOf, type Observed } from "../observe/observed.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import {
   asideOf,
   carriedOut,
   epochBefore,
   hadData,
+  lastOf,
   nextRestoreId,
   restoredMark,
   restoreId,
@@ -17,7 +18,8 @@ import { serversToRun } from "../observe/servers-to-run.ts";
 import { serverName } from "../resources/names.ts";
 import { healthyPrimary, isMarked, serverNamed } from "./facts.ts";
 import { initializationJobs } from "./initialize.ts";
-import { type Plan, waitingFor } from "./plan.ts";
+import { isKnown } from "./lineage.ts";
+import { approvedByPerson, type Plan, waitingFor } from "./plan.ts";
 
 export function restore(o: Observed): Plan {
   const plan = next(o);
@@ -292,6 +294,22 @@ function again(o: Observed, under: Under): Plan {
   };
 }
 
+/** A person approved the loss of what was restored, and another server leads. */
+function ledWithout(under: Under, { name }: Server): Plan {
+  return failed(under, `${name} leads with its own data, and not ${under.server}`);
+}
+
+/** What a promotion that a person approved makes of a restore that was done: who leads now may never have had its data. */
+export function lostByApproval({ status }: Observed, server: Server): Plan {
+  const { restore: under, leadership, promotion } = status;
+  if (under?.phase !== "Done" || promotion?.loss !== approvedByPerson) return {};
+  if (server.claim && lastOf(server.claim) === under.id) return {};
+  // It followed who served the restored data, and the mark on its claim was still to come.
+  const before = factsOf(server)?.secondReplicationId;
+  if (leadership && before !== undefined && isKnown(leadership, before)) return {};
+  return ledWithout(under, server);
+}
+
 function starting(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
   if (isLostUnserved(o)) return again(o, under);
@@ -299,9 +317,7 @@ function starting(o: Observed, under: Under): Plan {
     const message = `${under.server} starts on the restored data`;
     return { notReady: waitingFor(reasons.restoring, message, 500) };
   }
-  // A person approved the loss of what was restored, and another server leads.
-  if (primary.server.name !== under.server)
-    return failed(under, `${primary.server.name} leads with its own data, and not ${under.server}`);
+  if (primary.server.name !== under.server) return ledWithout(under, primary.server);
   const { keys } = primary.facts;
   return {
     // Functions, seed data and migrations are those of the backup: what it lacks is applied again.

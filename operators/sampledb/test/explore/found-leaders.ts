@@ -22,4 +22,14 @@ export const foundLeaders: Readonly<Record<string, Plan>> = {
         { atMs: 600, do: "volume: destroyed", with: { which: 0.4, how: "corrupt" } },
       ],
     },
+  "what was restored is lost after its server led, and a person approves another: the status said that it was served":
+    {
+      beginning: "a replica, with a backup",
+      seed: 3400002795,
+      steps: [
+        { atMs: 2000, do: "line: a pod from everyone", forMs: 21800, with: { which: 0.219, how: "dropped" } },
+        { atMs: 13600, do: "edit: restored in place", with: { which: 0.2024572237350719, request: "" } },
+        { atMs: 22000, do: "volume: destroyed", with: { which: 0.57, how: "wiped" } },
+      ],
+    },
 };
