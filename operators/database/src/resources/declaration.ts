@@ -17,17 +17,19 @@ import {
 } from "keelson/kinds";
 import { DatabaseBackup } from "../api/backup.ts";
 import type { Database, DatabaseObject } from "../api/database.ts";
+import { poolerName } from "./names.ts";
+import { serviceName } from "./services.ts";
 
 /**
  * A foreground deletion has the garbage collector take the children first. What a last backup needs outlives that:
  * `finalize` deletes it.
  */
 export const owns = {
-  services: many(Service),
+  services: many(Service, { name: serviceName }),
   /** By which instances find each other. Second owner of their pods, see `ownersOf`. */
   names: own(Service, { outlives: true }),
   budget: PodDisruptionBudget,
-  pooler: Deployment,
+  pooler: own(Deployment, { name: ({ metadata }) => poolerName(metadata) }),
   account: own(ServiceAccount, { outlives: true }),
   role: own(Role, { outlives: true }),
   binding: own(RoleBinding, { outlives: true }),

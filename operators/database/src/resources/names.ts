@@ -48,7 +48,7 @@ export function tlsSecret({ name }: DatabaseName): string {
   return `${name}-tls`;
 }
 
-export function poolerName({ name }: DatabaseName): string {
+export function poolerName({ name }: Pick<DatabaseName, "name">): string {
   return `${name}-pooler`;
 }
 

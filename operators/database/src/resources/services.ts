@@ -16,6 +16,17 @@ function service(database: DatabaseName, name: string, role: Selected): Desired<
   };
 }
 
+/** Of all that may be there, the pooler's included. */
+export const serviceKeys = ["rw", "ro", "r", "pooler", "poolers"] as const;
+
+/** An orphan that no status knows is found by its name. */
+export function serviceName(
+  { metadata }: { readonly metadata: { readonly name: string } },
+  key: string,
+): string {
+  return key === "rw" ? metadata.name : `${metadata.name}-${key}`;
+}
+
 export function readWriteService(database: DatabaseName): Desired<typeof Service> {
   return service(database, database.name, "primary");
 }

@@ -12,6 +12,7 @@ import { readRecord } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { leaseRef } from "../resources/lease.ts";
 import { databaseName, instanceKey } from "../resources/names.ts";
+import { serviceKeys } from "../resources/services.ts";
 import { storeOf } from "../resources/store.ts";
 import { runInstances, storesIn } from "./run.ts";
 import { releaseVolume, tellKept } from "./volumes.ts";
@@ -26,7 +27,7 @@ export async function finalize(
   ctx: DatabaseContext,
   options: FinalOptions,
 ): Promise<Outcome> {
-  if (ctx.orphaned || (await isOrphaned(object, ctx))) {
+  if (ctx.orphaned ?? (await isOrphaned(object, ctx))) {
     ctx.event("Normal", "Orphaned", "everything is left as it is; a Database of the same name takes it over");
     return done();
   }
@@ -59,6 +60,9 @@ async function removeAll(object: DatabaseObject, ctx: DatabaseContext, withData:
       return waiting(reasons.deleting, `the claims ${namesOf(ctx.own.claims)} go`, { recheckMs: 1_000 });
     for (const key of ctx.own.secrets.entries().keys()) await ctx.own.secrets.delete(key);
   }
+  // The garbage collector takes along what was adopted. What an orphaned Database of this name left may not be adopted yet.
+  for (const key of serviceKeys) await ctx.own.services.delete(key);
+  await ctx.own.budget.delete();
   await ctx.own.binding.delete();
   await ctx.own.role.delete();
   await ctx.own.account.delete();

@@ -2,13 +2,13 @@
 import type { Desired } from "keelson";
 import type { PodDisruptionBudget } from "keelson/kinds";
 import { labels } from "../api/names.ts";
-import { adoptable, type DatabaseName, selectorLabels } from "./names.ts";
+import { adoptable, type DatabaseName, objectNames, selectorLabels } from "./names.ts";
 
 /** A primary without replicas has nobody to hand over to, so a drain may take it. */
 export function primaryBudget(database: DatabaseName, replicas: number): Desired<typeof PodDisruptionBudget> {
   return {
     metadata: {
-      name: `${database.name}-primary`,
+      name: objectNames(database).primaryBudget,
       labels: selectorLabels(database),
       annotations: adoptable(database),
     },
@@ -26,7 +26,7 @@ export function primaryBudget(database: DatabaseName, replicas: number): Desired
 export function replicaBudget(database: DatabaseName, replicas: number): Desired<typeof PodDisruptionBudget> {
   return {
     metadata: {
-      name: `${database.name}-replicas`,
+      name: objectNames(database).replicaBudget,
       labels: selectorLabels(database),
       annotations: adoptable(database),
     },

@@ -17,7 +17,13 @@ import {
 import { SampleDBBackup } from "../api/backup.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDB, SampleDBObject } from "../api/sampledb.ts";
-import { selectorLabels } from "./names.ts";
+import { objectNames, selectorLabels } from "./names.ts";
+
+/** An orphan that no status knows is found by its name. */
+function named(what: keyof ReturnType<typeof objectNames>) {
+  return ({ metadata }: { readonly metadata: { readonly name: string } }): string =>
+    objectNames(metadata)[what];
+}
 
 /**
  * A foreground deletion has the garbage collector take the children first. What a last snapshot needs outlives that:
@@ -27,16 +33,16 @@ export const owns = {
   set: own(StatefulSet, { outlives: true, absent: "keep" }),
   servers: own(Service, { outlives: true }),
   writes: Service,
-  reads: Service,
-  primaryBudget: PodDisruptionBudget,
-  replicaBudget: PodDisruptionBudget,
+  reads: own(Service, { name: named("reads") }),
+  primaryBudget: own(PodDisruptionBudget, { name: named("primaryBudget") }),
+  replicaBudget: own(PodDisruptionBudget, { name: named("replicaBudget") }),
   config: own(ConfigMap, { outlives: true }),
   credentials: own(Secret, { outlives: true }),
   internal: own(Secret, { outlives: true }),
   acl: own(Secret, { outlives: true }),
   authority: own(Secret, { outlives: true }),
   certificate: own(Secret, { outlives: true }),
-  binding: Secret,
+  binding: own(Secret, { name: named("binding") }),
   claims: many(PersistentVolumeClaim, {
     outlives: true,
     absent: "keep",

@@ -16,12 +16,12 @@ export function databaseName({ metadata }: SampleDBObject): DatabaseName {
   return { name, namespace, uid };
 }
 
-/** The objects of one database, by what they are for. */
 /** Tells this database from others that had its name. */
 export function ownId({ uid }: Pick<DatabaseName, "uid">): string {
   return uid.slice(0, 8);
 }
 
+/** The objects of one database, by what they are for. */
 export function objectNames({ name }: Pick<DatabaseName, "name">) {
   return {
     statefulSet: name,
@@ -38,6 +38,8 @@ export function objectNames({ name }: Pick<DatabaseName, "name">) {
     authority: `${name}-ca`,
     certificate: `${name}-tls`,
     backups: `${name}-backups`,
+    primaryBudget: `${name}-primary`,
+    replicaBudget: `${name}-replicas`,
     trial: `${name}-trial`,
   } as const;
 }

@@ -36,7 +36,7 @@ export async function finalize(
   ctx: SampleDBContext,
   options: FinalizeOptions,
 ): Promise<Outcome> {
-  if (ctx.orphaned || (await isOrphaned(db, ctx))) {
+  if (ctx.orphaned ?? (await isOrphaned(db, ctx))) {
     ctx.event("Normal", "Orphaned", "everything is left as it is; a SampleDB of the same name takes it over");
     return done();
   }
@@ -66,6 +66,9 @@ export async function finalize(
       });
   }
   const { own } = ctx;
+  // The garbage collector takes along what was adopted. What an orphaned database of this name left may not be adopted yet.
+  for (const slot of [own.writes, own.reads, own.primaryBudget, own.replicaBudget, own.binding])
+    await slot.delete();
   for (const slot of [
     own.config,
     own.credentials,
@@ -101,7 +104,7 @@ async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boo
       ),
     )),
     ...(await Promise.all(
-      [`${name}-primary`, `${name}-replicas`].map(
+      [names.primaryBudget, names.replicaBudget].map(
         async (each) => await ctx.client.kind(PodDisruptionBudget).find({ namespace, name: each }),
       ),
     )),

@@ -639,4 +639,19 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 0, do: "pod: all deleted" },
       ],
     },
+  "a database is orphaned, made again and deleted while the operator that took it over is dead: everything was left":
+    {
+      beginning: "a replica, with a backup",
+      seed: 3500001299,
+      lease: true,
+      steps: [
+        { atMs: 0, do: "operator: killed at a write", with: { in: 10, when: "before" } },
+        {
+          atMs: 0,
+          do: "edit: deleted and made again",
+          with: { propagation: "Orphan", onDelete: "Snapshot" },
+        },
+        { atMs: 2000, do: "edit: deleted", with: { propagation: "Foreground", onDelete: "Snapshot" } },
+      ],
+    },
 };

@@ -123,8 +123,9 @@ export function isOrphaned(
   controller: Controller,
   owner: Stored,
   informers: ReadonlyMap<string, Informer>,
-): boolean {
+): boolean | undefined {
   if (owner.metadata.finalizers?.includes("orphan")) return true;
+  if (owner.metadata.finalizers?.includes("foregroundDeletion")) return false;
   const bound = inventoryOf(owner).flatMap((entry) => {
     const slot = controller.owns[entry.slot];
     if (!slot || slot.options.outlives) return [];
@@ -133,7 +134,9 @@ export function isOrphaned(
     const found = informers.get(entry.slot)?.cache.get(key);
     return found?.metadata.uid === entry.uid ? [found] : [];
   });
-  return bound.length > 0 && bound.every(({ metadata }) => !hasController(metadata.ownerReferences));
+  const areReleased =
+    bound.length > 0 && bound.every(({ metadata }) => !hasController(metadata.ownerReferences));
+  return areReleased || undefined;
 }
 
 function hasController(references: readonly OwnerReference[] | undefined): boolean {

@@ -294,8 +294,11 @@ export interface Context<
   /** Controllers that this one starts and stops. The operator's role must hold what they need. */
   readonly controllers: RunningControllers;
   readonly server: ServerFacts;
-  /** In `finalize`: the object was deleted with `--cascade=orphan`, so its children are to stay. */
-  readonly orphaned: boolean;
+  /**
+   * In `finalize`: the object was deleted with `--cascade=orphan`, so its children are to stay. `false` when it was deleted
+   * in the foreground, for sure; undefined when nothing speaks for `--cascade=orphan`, though nobody may have seen it.
+   */
+  readonly orphaned: boolean | undefined;
   readonly causes: readonly Cause[];
   readonly log: Logger;
   readonly clock: Clock;

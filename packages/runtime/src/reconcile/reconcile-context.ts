@@ -52,7 +52,7 @@ export interface ReconcileContextOptions {
   readonly connect: Connector;
   readonly mayWrite: () => boolean;
   readonly controllers: ControllersService;
-  readonly orphaned: boolean;
+  readonly orphaned: boolean | undefined;
   readonly recheck: (afterMs: number) => void;
   readonly decorations: Decoration[];
   readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
@@ -62,7 +62,7 @@ export interface ReconcileContextOptions {
 export class ReconcileContext implements Context {
   readonly own: Context["own"];
   readonly read: Context["read"];
-  readonly orphaned: boolean;
+  readonly orphaned: boolean | undefined;
   readonly causes: readonly Cause[];
   readonly clock: Clock;
   readonly random: Random;

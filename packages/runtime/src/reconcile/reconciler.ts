@@ -55,8 +55,8 @@ interface RunTools {
   readonly scope: Scope;
   /** Throws once the reconcile is over. */
   readonly check: () => void;
-  /** It was deleted with `--cascade=orphan`. */
-  readonly orphaned: boolean;
+  /** It was deleted with `--cascade=orphan`; undefined where nobody knows. */
+  readonly orphaned: boolean | undefined;
   /** What the reconcile puts on the object itself. */
   readonly decorations: Decoration[];
 }
@@ -228,7 +228,7 @@ export class Reconciler implements LoopDefinition {
       if (scope.aborted) throw ended(scope.reason);
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
-    const orphaned = deleted && this.#isOrphaned(object);
+    const orphaned = deleted ? this.#isOrphaned(object) : false;
     const missing = orphaned ? [] : missingChildren(this.#controller, object, children);
     const [controller, client, fieldManager] = [this.#controller, this.#client, this.#fieldManager];
     const gone =
@@ -324,7 +324,7 @@ export class Reconciler implements LoopDefinition {
     return outcome;
   }
 
-  #isOrphaned(object: Stored): boolean {
+  #isOrphaned(object: Stored): boolean | undefined {
     const seen = this.#leaving.get(object.metadata.uid);
     return seen === undefined ? isOrphaned(this.#controller, object, this.#owned) : seen === "orphans";
   }
