@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Observed, Server } from "../observe/observed.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { factsFixture, ipOf, observedFixture, orphan, podFixture, podless, restarted } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 
@@ -118,9 +118,10 @@ describe("a primary that leads", () => {
 
   test("says of a volume in how many databases its data may be, and never fewer than before", () => {
     const marked = (databases: number | undefined, runs: number) => {
-      const whole = observedFixture({ replicas: 1, servers: [{ pod: podFixture(0, { databases: runs }) }] });
+      const whole = observedFixture({ replicas: 1 });
       const servers = whole.servers.map((server) => ({
         ...server,
+        answer: { ...server.answer, facts: { ...factsOf(server), databases: runs } } as Server["answer"],
         claim: server.claim && { ...server.claim, databases },
       }));
       return leadership({ ...whole, servers }).actions?.filter((action) => action.do === "markClaim");

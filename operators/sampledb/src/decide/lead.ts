@@ -264,7 +264,7 @@ function marks(o: Observed, primary: Primary): Action[] {
     if (!claim || !facts || facts.rewriting) return [];
     const leads = server === primary.server;
     if (!leads && !isInSync(server, primary)) return [];
-    const databases = Math.max(claim.databases ?? 0, primary.server.pod?.databases ?? 0);
+    const databases = Math.max(claim.databases ?? 0, primary.facts.databases);
     const version = minorOf(facts.version);
     const marks = {
       ...{ epoch, ...(leads && { primaryEpoch: epoch }) },

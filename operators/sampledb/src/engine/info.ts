@@ -33,6 +33,7 @@ export interface ServerFacts {
   readonly guard: number;
   /** The identity of the volume that it has started on; undefined when nobody had given it one. */
   readonly volume: string | undefined;
+  readonly databases: number;
   /**
    * It writes its append-only file from its memory, or is about to. After a full copy from a primary its volume holds
    * what it had before until this ends: a process that is killed meanwhile starts again with that.
@@ -54,7 +55,10 @@ export function parseInfo(text: string): ReadonlyMap<string, string> {
   return fields;
 }
 
-export function factsFrom(text: string, settings: Pick<ServerFacts, "guard" | "volume">): ServerFacts {
+export function factsFrom(
+  text: string,
+  settings: Pick<ServerFacts, "guard" | "volume" | "databases">,
+): ServerFacts {
   const info = parseInfo(text);
   const isReplica = info.get("role") === "slave";
   const host = info.get("master_host");

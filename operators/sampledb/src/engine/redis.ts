@@ -73,13 +73,14 @@ export class RedisServer implements Redis {
   }
 
   async facts(): Promise<ServerFacts> {
-    const names = [guardSetting, identitySetting];
+    const names = [guardSetting, identitySetting, "databases"];
     const replies = await this.#connection.batch([["INFO"], ...names.map((name) => ["CONFIG", "GET", name])]);
     for (const reply of replies) if (reply instanceof RedisError) throw reply;
-    const [info, guard, identity] = replies;
+    const [info, guard, identity, databases] = replies;
     return factsFrom(String(info), {
       guard: Number((guard as readonly string[])[1] ?? 0),
       volume: volumeIn((identity as readonly string[])[1]),
+      databases: Number((databases as readonly string[])[1] ?? 16),
     });
   }
 

@@ -31,8 +31,6 @@ export interface PodView {
   /** It has ended and will not start again. */
   readonly ended: boolean;
   readonly template: string;
-  /** How many databases it has. */
-  readonly databases: number;
   readonly role: string;
   readonly read: boolean;
   /** Its labels are no longer those that the Services and the StatefulSet select. */

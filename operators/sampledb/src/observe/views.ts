@@ -3,7 +3,6 @@ import type { ObjectOf } from "keelson";
 import type { Job, Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import { type DatabaseName, selectorLabels } from "../resources/names.ts";
-import { databasesOf } from "../resources/settings.ts";
 import type { ClaimView, JobView, PodView } from "./observed.ts";
 
 const obstacles: ReadonlySet<string> = new Set([
@@ -26,18 +25,11 @@ export function podView(pod: ObjectOf<typeof Pod>, database: DatabaseName): PodV
     stopped: container !== undefined && container.state?.running === undefined,
     ended: status?.phase === "Failed" || status?.phase === "Succeeded",
     template: metadata.annotations?.[annotations.template] ?? "",
-    databases: databasesIn(metadata.annotations?.[annotations.restartSettings]),
     role: worn[labels.role] ?? "",
     read: worn[labels.read] === "true",
     mislabelled: Object.entries(selectorLabels(database)).some(([key, value]) => worn[key] !== value),
     obstacle: obstacleOf(pod),
   };
-}
-
-/** From the settings that a pod was made with. */
-function databasesIn(settings = ""): number {
-  const databases = /"databases":"(\d+)"/.exec(settings)?.[1];
-  return databasesOf(databases === undefined ? {} : { databases });
 }
 
 /** As a pod was made, whatever the spec of the database says by now. */

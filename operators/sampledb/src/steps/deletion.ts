@@ -1,7 +1,8 @@
 /** The end of a database: a last backup that is proven, then the servers, and their volumes as the spec says. */
 import { wereReleased } from "@keelson/kit";
-import { done, type Outcome, waiting } from "keelson";
+import { done, type ObjectOf, type Outcome, waiting } from "keelson";
 import { Namespace, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
+import type { SampleDBBackup } from "../api/backup.ts";
 import { reasons } from "../api/conditions.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import { claimToRead, leaderToCopy } from "../decide/last-copy.ts";
@@ -10,7 +11,8 @@ import { type Dial, guardSetting, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
 import { claimViews } from "../observe/observe.ts";
-import { claimView, jobView, nodeView, tlsSecretOf } from "../observe/views.ts";
+import type { Answer } from "../observe/observed.ts";
+import { claimView, jobView, nodeView, podView, tlsSecretOf } from "../observe/views.ts";
 import { lastConfigMap } from "../resources/config.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, objectNames, ownId } from "../resources/names.ts";
@@ -26,6 +28,10 @@ export interface FinalizeOptions {
   readonly certificates: Certificates;
 }
 
+/** How long servers whose pods are ready get to answer before a volume is read instead. */
+const answerMs = 30_000;
+/** Nobody listens where a connection is refused, and who shuts the operator out goes on to do so. */
+const mayAnswer: ReadonlySet<Answer["state"]> = new Set(["silent", "busy", "loading"]);
 /** How long servers get to stop before a last backup without them is given up. */
 const stopMs = 120_000;
 /** Clients wait while the last copy is taken. The pause ends by itself, and writes are refused then. */
@@ -183,9 +189,11 @@ async function finalSnapshot(
   if (cold)
     return waiting(reasons.finalSnapshot, `${cold.metadata.name} reads the volume`, { recheckMs: 5_000 });
   if (hot?.status?.phase !== "Failed") {
-    const reached = await quiesce(db, ctx, options);
+    const { reached, late } = await quiesce(db, ctx, options);
     if (hot && (reached || hot.status?.phase === "Copying"))
       return waiting(reasons.finalSnapshot, `${hot.metadata.name} is being taken`, { recheckMs: 5_000 });
+    const patience = reached ? undefined : awaitAnswer(db, ctx, { late, hot });
+    if (patience) return patience;
     if (reached) {
       const name = `${metadata.name}-final-${id}`;
       const ordered = await order(ctx, `final-${id}`, backupFor(db, name, { primary: true }));
@@ -193,6 +201,35 @@ async function finalSnapshot(
     }
   }
   return await coldSnapshot(db, ctx, id);
+}
+
+/**
+ * A server whose pod is ready may only be late with its answer, and holds what a full volume does not: with its end that is
+ * lost. Undefined when nobody is awaited any longer.
+ */
+function awaitAnswer(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  asked: {
+    readonly late: readonly string[];
+    readonly hot: ObjectOf<typeof SampleDBBackup> | undefined;
+  },
+): Outcome | undefined {
+  const database = databaseName(db);
+  const awaited = asked.late.filter((name) =>
+    ctx.read.pods.some((pod) => pod.metadata.name === name && podView(pod, database).ready),
+  );
+  const since = Math.max(
+    ...[db.metadata.deletionTimestamp, asked.hot?.metadata.creationTimestamp].map(
+      (at) => Date.parse(at ?? "") || 0,
+    ),
+  );
+  const agoMs = ctx.clock.now() - since;
+  // A clock may have been set back.
+  if (awaited.length === 0 || agoMs >= answerMs || agoMs < 0) return undefined;
+  const names = awaited.join(", ");
+  const message = `${names} must answer for the last snapshot; without an answer a volume is read instead, ${answerMs / 1_000} s after the deletion`;
+  return waiting(reasons.finalSnapshot, message, { recheckMs: 500 });
 }
 
 /** Someone may delete these meanwhile, and the pod that takes the snapshot would wait for them. */
@@ -248,7 +285,11 @@ async function order(
 }
 
 /** Nobody writes any more: the Service leads nowhere, and writes of clients that are connected wait. */
-async function quiesce(db: SampleDBObject, ctx: SampleDBContext, options: FinalizeOptions): Promise<boolean> {
+async function quiesce(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  options: FinalizeOptions,
+): Promise<{ readonly reached: boolean; readonly late: readonly string[] }> {
   const database = databaseName(db);
   if (ctx.own.writes.get()) await ctx.own.writes.apply(writesService(database, false));
   await using answers = await askAll(db, ctx, options);
@@ -256,12 +297,13 @@ async function quiesce(db: SampleDBObject, ctx: SampleDBContext, options: Finali
     answer.state === "facts" ? [{ name, facts: answer.facts }] : [],
   );
   const leader = leaderToCopy(db.status ?? {}, servers);
-  if (leader === undefined) return false;
+  const late = [...answers.byServer].flatMap(([name, { state }]) => (mayAnswer.has(state) ? [name] : []));
+  if (leader === undefined) return { reached: false, late };
   const redis = answers.redis(leader);
   await redis?.pauseWrites(pauseMs);
   // For good: what is written after the copy would be lost with the volumes.
   await redis?.set(new Map([[guardSetting, String(closedGuard)]]));
-  return true;
+  return { reached: true, late };
 }
 
 async function askAll(

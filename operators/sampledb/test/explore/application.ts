@@ -209,6 +209,7 @@ export class SimServer implements SimulatedProcess {
   readonly runId: string;
   readonly volume: SimulatedVolume;
   readonly version: string;
+  readonly databases: number;
   /** Whether it is a server of the database: a trial has no volume. */
   readonly files: Files;
   readonly #world: SimRedis;
@@ -250,6 +251,7 @@ export class SimServer implements SimulatedProcess {
     this.name = start.pod.metadata.name;
     this.address = start.address;
     this.version = `${versionOf(start)}.1`;
+    this.databases = Number(/^databases (\d+)$/m.exec(start.files("config")["redis.conf"] ?? "")?.[1] ?? 16);
     this.files = volume.data as Files;
     this.upstream = { host: nowhere.host, port: isEmpty ? nowhere.portWhenEmpty : nowhere.portWithData };
     this.replicationId = world.newId();

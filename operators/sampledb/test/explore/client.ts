@@ -179,6 +179,7 @@ function factsOf(server: SimServer): ServerFacts {
     volume: server.files.identity,
     keys: server.files.keys.size,
     rewriting: server.isRewriting,
+    databases: server.databases,
     persistenceFailed: server.volume.full === true,
   };
 }

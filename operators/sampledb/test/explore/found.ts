@@ -654,4 +654,19 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 2000, do: "edit: deleted", with: { propagation: "Foreground", onDelete: "Snapshot" } },
       ],
     },
+  "a pod of an outdated template reads a file with fewer databases: its volume was marked with those of the template":
+    {
+      beginning: "a replica",
+      seed: 3800000986,
+      steps: [
+        { atMs: 2500, do: "edit: a setting that no server starts with", forMs: 2600 },
+        {
+          atMs: 4700,
+          do: "edit: deleted and made again",
+          with: { propagation: "Background", onDelete: "Snapshot" },
+        },
+        { atMs: 4700, do: "API: writes fail", with: { how: "too many requests", times: 1 } },
+        { atMs: 5900, do: "edit: a setting that no server starts with", forMs: 8100 },
+      ],
+    },
 };

@@ -1,5 +1,5 @@
 /** Redis for tests in virtual time: processes in simulated pods, replication at once, volumes that outlive both. */
-import { PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
+import { ConfigMap, PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
 import type { Cluster } from "@keelson/testing";
 import type { Connector, ObjectOf } from "keelson";
 import { RedisError } from "../../src/engine/errors.ts";
@@ -19,6 +19,7 @@ interface Process {
   readonly runId: string;
   readonly volume: Volume;
   version: string;
+  databases: number;
   role: "primary" | "replica";
   upstream: { host: string; port: number } | undefined;
   replicationId: string;
@@ -119,6 +120,7 @@ export class SimulatedRedis {
       identity: claim.metadata.uid,
     };
     this.#volumes.set(claim.metadata.uid, volume);
+    const { data } = await client.kind(ConfigMap).get({ namespace: "default", name: "db-config" });
     const [, version = "7.0"] = /:([0-9.]+)$/.exec(pod.spec?.containers[0]?.image ?? "") ?? [];
     const process: Process = {
       podUid: pod.metadata.uid,
@@ -127,6 +129,7 @@ export class SimulatedRedis {
       runId: `run-${this.#ids++}`,
       volume,
       version: `${version}.1`,
+      databases: Number(/^databases (\d+)$/m.exec(data?.["redis.conf"] ?? "")?.[1] ?? 16),
       role: "replica",
       upstream: { host: nowhere.host, port: volume.used ? nowhere.portWithData : nowhere.portWhenEmpty },
       replicationId: this.#newId(),
@@ -225,6 +228,7 @@ export class SimulatedRedis {
       volume: process.volume.identity,
       keys: process.volume.data.size,
       rewriting: false,
+      databases: process.databases,
       persistenceFailed: false,
     };
   }
