@@ -419,6 +419,7 @@ describe("members that were rediscovered", () => {
     expect(versionFor("3.5.35", ran(0, "3.5.35"))).toBe("3.5.35");
     expect(versionFor(undefined, ran(0, "3.5.35"))).toBe("3.5.35");
     expect(versionFor("3.5.0", voter(0, silent, noVolume), runs(1, "3.5.35"))).toBe("3.5.35");
+    expect(versionFor(undefined, voter(0, silent, noVolume), runs(1, "3.5.35"))).toBe("3.5.35");
   });
 
   it("go on with the spec where nothing ran on them, or only what the members have left behind", () => {

@@ -17,6 +17,7 @@ import {
   type Special,
   says,
   type Trait,
+  template,
   templateFor,
   three,
   unready,
@@ -320,4 +321,25 @@ decisions("a rollback without a quorum", rollbackWithoutQuorum, [
     undefined,
   ],
   ["there is no rollout", three({ quorum: false }), undefined],
+]);
+
+decisions("a rollback after the members have agreed on the new minor", rollback, [
+  [
+    "who has yet to join follows the new minor, and the others go on with the rollout",
+    cluster([voter(0, madeFrom(withdrawnMinor)), voter(1), learner(2), joining(3)], {
+      clusterVersion: "3.7.0",
+      status: { rollout: { ...withdrawnMinor, rollback: "it failed" } },
+    }),
+    "record RollingBack: there is no way back to etcd 3.6.16",
+    {
+      status: {
+        members: [
+          { template: withdrawnMinor.hash },
+          { template: template.hash },
+          { template: withdrawnMinor.hash },
+          { template: withdrawnMinor.hash },
+        ],
+      },
+    },
+  ],
 ]);

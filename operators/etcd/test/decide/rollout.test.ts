@@ -511,3 +511,24 @@ decisions("a rollout without a template of before", rollout, [
     triedBy("tryTemplate", template, "etcd 3.6.16"),
   ],
 ]);
+
+decisions("a rollout whose beginning nobody remembers", rollout, [
+  [
+    "ends where every member has it",
+    cluster([voter(0, madeFrom(next))], {
+      spec: { ...change.spec, size: 1 },
+      status: { template: undefined, rollout: next },
+    }),
+    "record RollingOut: etcd 3.6.16 runs everywhere",
+  ],
+  [
+    "does not wait for entries, where no index was written down",
+    oneDone([says({ appliedIndex: 0n })], { status: { rollout: next, ...compared(1) } }),
+    "record RollingOut: example-1 is next (1 of 3 done)",
+  ],
+  [
+    "waits for a snapshot over the old log",
+    three({ status: { template: undefined, oldLog: { index: "5" } } }),
+    "wait RollingOut: etcd 3.6.16 cannot read what 3.4 left in the log; it follows when every member has written a snapshot, after 104005 more changes (fewer with a lower spec.settings.snapshotCount)",
+  ],
+]);
