@@ -366,6 +366,11 @@ decisions("a voter too many that does not serve", unhealthyVoters, [
     "wait Healing: example-0 does not answer",
   ],
   [
+    "beside one that joins: it is not one too many",
+    cluster([voter(0), voter(1), voter(2, silent, goneFor(60)), joining(3)]),
+    "wait Healing: example-2 does not answer",
+  ],
+  [
     "and that the others need for a majority",
     cluster([voter(0), voter(1, silent, goneFor(5)), voter(2, silent, goneFor(60)), voter(3)], smaller),
     "wait Healing: example-1 does not answer; example-2 does not answer",

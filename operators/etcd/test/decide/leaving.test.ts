@@ -108,6 +108,12 @@ decisions("a member that cannot leave now", staying, [
 
 decisions("a member that leaves, by whom it is told", leave, [
   [
+    "one that never joined leaves no volume behind",
+    outside(noPod, record({ id: undefined as never })),
+    "deleteClaim Shrinking: example-2 has left; its volume is deleted",
+    { member: "example-2" },
+  ],
+  [
     "without a quorum nobody knows whether etcd still counts it: nothing of it is deleted",
     cluster([voter(0), leaving(1, removedFromEtcd)], { quorum: false }),
     undefined,
