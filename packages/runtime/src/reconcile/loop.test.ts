@@ -254,7 +254,12 @@ describe("triggers", () => {
     loop.wake("x", cause("read", "A", "1"));
     await loop.run();
     await settle();
-    expect(runs[0]?.causes).toHaveLength(4);
+    expect(runs[0]?.causes).toEqual([
+      cause("child", "A", "1"),
+      cause("child", "A", "2"),
+      cause("child", "B", "1"),
+      cause("read", "A", "1"),
+    ]);
   });
 });
 
@@ -396,6 +401,22 @@ describe("a run that fails", () => {
     );
     expect(nonsense.lines[0]?.fields).toMatchObject({ retryInMs: 5 });
     expect((await failing(() => Promise.reject(undefined))).lines[0]?.fields).toMatchObject({ retryInMs: 5 });
+  });
+
+  test("waits as its definition says, at first and at the longest", async () => {
+    const waits = async (backoff: LoopDefinition["backoff"]) => {
+      const { loop, clock, primary, lines } = await setup(() => Promise.reject(error), {
+        ...(backoff && { backoff }),
+      });
+      await loop.run();
+      primary.tell("a");
+      await clock.advance(20_000);
+      return lines.slice(0, 4).map(({ fields }) => fields["retryInMs"]);
+    };
+    expect(await waits({ firstMs: 1_000, longestMs: 3_000 })).toEqual([1_000, 2_000, 3_000, 3_000]);
+    expect(await waits({ firstMs: 1_000 })).toEqual([1_000, 2_000, 4_000, 8_000]);
+    expect(await waits({ longestMs: 10 })).toEqual([5, 10, 10, 10]);
+    expect(await waits(undefined)).toEqual([5, 10, 20, 40]);
   });
 
   test("by losing a race is worth a line only when it loses again", async () => {

@@ -206,3 +206,36 @@ test("polls are spread by a twentieth around their time", async () => {
   await clock.advance(60_000);
   expect(looks.map((each) => each - (looks[0] ?? 0))).toEqual([0, 60_000]);
 });
+
+test("an object that goes while its look waits for a place is not looked at", async () => {
+  const waits: (() => void)[] = [];
+  const seen: unknown[] = [];
+  const names = Array.from({ length: 17 }, (_, each) => `n${each}`);
+  const { clock, change } = watching(async (object) => {
+    seen.push(object);
+    await new Promise<void>((resolve) => waits.push(resolve));
+    return 1;
+  }, names);
+  await clock.advance(0);
+  change("n16", undefined);
+  for (const each of waits.splice(0)) each();
+  await clock.advance(0);
+  expect(seen).toHaveLength(16);
+});
+
+test("nothing is left to wait for of objects that are gone, nor after the end", async () => {
+  const waits: (() => void)[] = [];
+  const { clock, change, stop } = watching(async () => {
+    await new Promise<void>((resolve) => waits.push(resolve));
+    return 1;
+  }, ["a", "b"]);
+  await clock.advance(0);
+  change("a", undefined);
+  waits.shift()?.();
+  await clock.advance(0);
+  expect(clock.pending).toBe(0);
+  stop();
+  waits.shift()?.();
+  await clock.advance(0);
+  expect(clock.pending).toBe(0);
+});
