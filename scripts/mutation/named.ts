@@ -287,5 +287,6 @@ export function mutantOf(named: NamedMutant, source: string): Mutant {
   if (start < 0 || source.includes(from, start + 1))
     throw new Error(`"${name}": its text stands ${start < 0 ? "nowhere" : "more than once"} in ${file}`);
   const line = source.slice(0, start).split("\n").length;
-  return { file, line, start, end: start + from.length, text: to, change: name };
+  const end = start + from.length;
+  return { file, line, start, end, text: to, change: name, within: { start, end, is: "statement" } };
 }

@@ -80,7 +80,7 @@ export class TestProcess implements Disposable {
 }
 
 /** Processor time of a process group. */
-function cpuSecondsOf(group: number | undefined): number {
+export function cpuSecondsOf(group: number | undefined): number {
   let ticks = 0;
   for (const file of globSync("/proc/[0-9]*/stat")) {
     try {
