@@ -10,6 +10,7 @@ import { commandLine, refuse } from "./command-line.ts";
 import { applyMutant, type Mutant, mutantsOf } from "./mutation/mutants.ts";
 import { mutantOf, namedMutants } from "./mutation/named.ts";
 import { TestProcess } from "./mutation/test-process.ts";
+import { askTogether } from "./mutation/together-process.ts";
 
 interface Subject {
   readonly sources: string;
@@ -46,6 +47,9 @@ const values = commandLine({
     skip: { number: "K", default: 0, help: "without the first K, so that a long run can be made in pieces" },
     named: { help: "the mistakes of scripts/mutation/named.ts instead" },
     near: { help: "with the tests alone that cost little; try what survives them again with all" },
+    together: {
+      help: "first all of them in one process, by the tests that cost little; then those that survive, one at a time",
+    },
     list: { help: "print the mistakes, and try none" },
     unchecked: { help: "do not first check that the tests pass without a mistake" },
   },
@@ -56,6 +60,8 @@ const patienceSeconds = 240;
 
 interface Chosen extends Mutant {
   readonly tests: readonly string[];
+  /** Its place among all that are possible. */
+  readonly id?: number;
 }
 
 const { skip } = values;
@@ -67,6 +73,7 @@ async function tryAll(): Promise<void> {
   using runner = new TestProcess({ root, patienceSeconds });
   if (skip === 0 && !values.unchecked) await checkTests(runner, chosen);
   const only = values.only?.split(",").map(Number);
+  const together = values.together ? await tryTogether() : new Set<number>();
   let tried = 0;
   let killed = 0;
   for (const [index, mutant] of chosen.entries()) {
@@ -74,7 +81,8 @@ async function tryAll(): Promise<void> {
     tried++;
     const file = join(root, mutant.file);
     const text = applyMutant(readFileSync(file, "utf8"), mutant);
-    const by = await runner.ask({ file, text, tests: mutant.tests });
+    const isKnown = mutant.id !== undefined && together.has(mutant.id);
+    const by = isKnown ? "together" : await runner.ask({ file, text, tests: mutant.tests });
     if (by !== undefined) killed++;
     const verdict = by === undefined ? "SURVIVED" : "killed  ";
     const who = by === undefined ? "" : ` (${by})`;
@@ -82,6 +90,26 @@ async function tryAll(): Promise<void> {
   }
   const percent = tried === 0 ? "" : ` (${((100 * killed) / tried).toFixed(0)} %)`;
   console.log(`${killed} of ${tried} mutants killed${percent}`);
+}
+
+/** Which of the chosen are noticed when all are tried in one process. */
+async function tryTogether(): Promise<ReadonlySet<number>> {
+  const names = values.of.split(",");
+  const { noticed, untried } = await askTogether({
+    ...{ root, ids: chosen.flatMap(({ id }) => id ?? []) },
+    files: names.flatMap((name) => sourcesOf(subjects[name] as Subject)),
+    tests: names.flatMap((name) => (subjects[name] as Subject).near),
+  });
+  console.log(
+    `${noticed.size} of ${chosen.length} are noticed together; no test came by ${untried.size} of the others`,
+  );
+  return noticed;
+}
+
+function sourcesOf({ sources }: Subject): string[] {
+  return globSync(sources, { cwd: root })
+    .filter((file) => !file.endsWith(".test.ts"))
+    .sort();
 }
 
 function placeOf({ file, line, change }: Chosen): string {
@@ -99,18 +127,17 @@ function named(): Chosen[] {
 
 /** Without repetition, each mutant as likely as any other. */
 function choose(seed: number, count: number): Chosen[] {
-  const all = values.of.split(",").flatMap((name): Chosen[] => {
+  const possible = values.of.split(",").flatMap((name): Chosen[] => {
     const subject = subjects[name];
     if (subject === undefined) refuse(`--of ${name}: there are ${Object.keys(subjects).join(", ")}`);
-    const files = globSync(subject.sources, { cwd: root }).filter((file) => !file.endsWith(".test.ts"));
-    return files
-      .sort()
+    return sourcesOf(subject)
       .flatMap((file) => mutantsOf(file, readFileSync(join(root, file), "utf8")))
       .map((mutant) => ({
         ...mutant,
         tests: values.near ? subject.near : [...subject.near, ...subject.far],
       }));
   });
+  const all = possible.map((mutant, id): Chosen => ({ ...mutant, id }));
   console.log(
     `${all.length} mutants are possible; ${Math.min(count, all.length)} are tried, chosen by seed ${seed}`,
   );

@@ -10,9 +10,11 @@ export interface Mutant {
   readonly text: string;
   /** What was changed, in words: `=== becomes !==`. */
   readonly change: string;
+  /** The whole expression or statement that the edit is in: what `together` replaces. */
+  readonly within: Span & { readonly is: "expression" | "return" | "statement" };
 }
 
-interface Span {
+export interface Span {
   readonly start: number;
   readonly end: number;
 }
@@ -35,9 +37,15 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   const { program, errors } = parseSync(file, source);
   if (errors.length > 0) throw new Error(`${file} cannot be parsed: ${errors[0]?.message}`);
   const mutants: Mutant[] = [];
-  const edit = ({ start, end }: Span, text: string, change: string) => {
+  const edit = (
+    { start, end }: Span,
+    text: string,
+    change: string,
+    whole: Partial<Mutant["within"]> = {},
+  ) => {
     const line = source.slice(0, start).split("\n").length;
-    mutants.push({ file, line, start, end, text, change });
+    const within = { start: whole.start ?? start, end: whole.end ?? end, is: whole.is ?? "expression" };
+    mutants.push({ file, line, start, end, text, change, within });
   };
   const textOf = ({ start, end }: Span) => source.slice(start, end);
   const short = (span: Span) => {
@@ -49,7 +57,11 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     const other = otherOperator[node.operator];
     if (other === undefined) return;
     const between = { start: node.left.end, end: node.right.start };
-    edit(between, textOf(between).replace(node.operator, other), `${node.operator} becomes ${other}`);
+    const { start, end } = node;
+    edit(between, textOf(between).replace(node.operator, other), `${node.operator} becomes ${other}`, {
+      start,
+      end,
+    });
   };
 
   let types = 0;
@@ -85,11 +97,14 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     },
     ReturnStatement({ argument, start, end }) {
       if (argument && textOf(argument) !== "undefined")
-        edit({ start, end }, "return undefined as never;", `returns undefined for ${short(argument)}`);
+        edit({ start, end }, "return undefined as never;", `returns undefined for ${short(argument)}`, {
+          is: "return",
+        });
     },
     ExpressionStatement({ expression, start, end }) {
       const call = expression.type === "AwaitExpression" ? expression.argument : expression;
-      if (call.type === "CallExpression") edit({ start, end }, ";", `${short(expression)} is left out`);
+      if (call.type === "CallExpression")
+        edit({ start, end }, ";", `${short(expression)} is left out`, { is: "statement" });
     },
     ArrayExpression(node) {
       if (node.elements.length > 0) edit(node, "[]", `${short(node)} is empty`);

@@ -151,6 +151,92 @@ export const namedMutants: readonly NamedMutant[] = [
     tests: ["operators/etcd/src/engine", "operators/etcd/test"],
   },
   {
+    name: "a record that joins counts as a voter too many",
+    file: `${etcd}/decide/heal.ts`,
+    from: "o.list && voterCount(o) > o.spec.size",
+    to: "o.list && o.members.length > o.spec.size",
+    tests: etcdTests,
+  },
+  {
+    name: "the spec does not reach members that cannot run",
+    file: `${etcd}/decide/decide.ts`,
+    from: "  newerData,\n  stuckMembers,\n  stuckPods,",
+    to: "  newerData,",
+    tests: etcdTests,
+  },
+  {
+    name: "liveness asks the port that only members with a leader open",
+    file: `${etcd}/resources/pod.ts`,
+    from: '...on(own ? "/livez?exclude=serializable_read" : "/metrics"),',
+    to: 'httpGet: { path: "/health", port: clientPort },',
+    tests: ["operators/etcd/src/resources", "operators/etcd/test"],
+  },
+  {
+    name: "without a quorum nobody is asked for metrics",
+    file: `${etcd}/observe/ask.ts`,
+    from: "if (!connectMetrics || statuses.has(name)) return;",
+    to: "return;",
+    tests: ["operators/etcd/src/observe", "operators/etcd/test"],
+  },
+  {
+    name: "what etcd refuses is told of nowhere",
+    file: `${etcd}/steps/act.ts`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of one.
+    from: "`${message}; refused for now: ${result.refused}`",
+    to: "message",
+    tests: ["operators/etcd/src/steps", "operators/etcd/test"],
+  },
+  {
+    name: "an obstacle ends a rollout at once",
+    file: `${etcd}/decide/rollback.ts`,
+    from: "pod.obstacle !== undefined && ageMs >= o.spec.timeouts.obstacleSeconds * 1_000",
+    to: "pod.obstacle !== undefined",
+    tests: etcdTests,
+  },
+  {
+    name: "a learner is waited for that nobody needs any more",
+    file: `${etcd}/decide/join.ts`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of one.
+    from: "if (o.members.length > size) return leave(o, member, `the cluster shrinks to ${size}`, reasons.shrinking);",
+    to: "",
+    tests: etcdTests,
+  },
+  {
+    name: "backups have no resources",
+    file: `${etcd}/resources/backup-pod.ts`,
+    from: "({ ...each, resources })",
+    to: "({ ...each, ...(resources && {}) })",
+    tests: ["operators/etcd/src/resources"],
+  },
+  {
+    name: "the default volume is smaller than the default quota",
+    file: `${etcd}/api/cluster.ts`,
+    from: '.default("4Gi")',
+    to: '.default("1Gi")',
+    tests: ["operators/etcd/src/api"],
+  },
+  {
+    name: "a member that never joined leaves its claim behind",
+    file: `${etcd}/decide/leaving.ts`,
+    from: "  if (claim && !claim.deleting) {",
+    to: "  if (claim && !claim.deleting && record.id !== undefined) {",
+    tests: etcdTests,
+  },
+  {
+    name: "a rollout looks at the first outdated member, and not at the next one",
+    file: `${etcd}/decide/rollout.ts`,
+    from: "member.nodeCordoned && member !== next",
+    to: "member.nodeCordoned && member !== outdated[0]",
+    tests: etcdTests,
+  },
+  {
+    name: "a node writes the status of a pod that is gone for ever",
+    file: "packages/node/src/kubelet/status-writer.ts",
+    from: "if (answer === undefined) break;",
+    to: 'if (answer === undefined) throw new Error("it is gone");',
+    tests: ["packages/node/src/kubelet/status-writer.test.ts"],
+  },
+  {
     name: "that all data is lost is not reported",
     file: `${etcd}/reconcile.ts`,
     from: "    ctx.setStatus(statusOf(observed, decision));",
@@ -201,5 +287,6 @@ export function mutantOf(named: NamedMutant, source: string): Mutant {
   if (start < 0 || source.includes(from, start + 1))
     throw new Error(`"${name}": its text stands ${start < 0 ? "nowhere" : "more than once"} in ${file}`);
   const line = source.slice(0, start).split("\n").length;
-  return { file, line, start, end: start + from.length, text: to, change: name };
+  const end = start + from.length;
+  return { file, line, start, end, text: to, change: name, within: { start, end, is: "statement" } };
 }

@@ -15,17 +15,25 @@ export interface Question {
 export interface TestProcessOptions {
   /** Of the repository. */
   readonly root: string;
-  /** Processor time that the tests of one directory may take. Mistakes may make a program run for ever. */
+  /**
+   * Processor time that the tests of one directory may take before they have passed once. Mistakes may make a program run
+   * for ever.
+   */
   readonly patienceSeconds: number;
 }
 
-const watchMs = 2_000;
+const watchMs = 1_000;
+/** Tests that have passed are given so many times what they took, and no less than `leastSeconds`. */
+const patience = 4;
+const leastSeconds = 20;
 /** Of the clock in which Linux counts processor time. */
 const ticksPerSecond = 100;
 
 export class TestProcess implements Disposable {
   readonly #options: TestProcessOptions;
   readonly #scratch = mkdtempSync(join(tmpdir(), "keelson-mutant-"));
+  /** Processor time that the tests of a directory took when they passed. */
+  readonly #took = new Map<string, number>();
 
   constructor(options: TestProcessOptions) {
     this.#options = options;
@@ -52,12 +60,17 @@ export class TestProcess implements Disposable {
     );
     const end = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
     process.once("exit", end);
+    const known = this.#took.get(directory);
+    const limit = known === undefined ? patienceSeconds : Math.max(leastSeconds, patience * known);
+    let seconds = 0;
     const watch = setInterval(() => {
-      if (cpuSecondsOf(child.pid) > patienceSeconds) end();
+      seconds = cpuSecondsOf(child.pid);
+      if (seconds > limit) end();
     }, watchMs);
     const [code] = await once(child, "exit");
     clearInterval(watch);
     process.off("exit", end);
+    if (code === 0) this.#took.set(directory, Math.max(seconds, known ?? 0));
     return code === 0;
   }
 
@@ -67,7 +80,7 @@ export class TestProcess implements Disposable {
 }
 
 /** Processor time of a process group. */
-function cpuSecondsOf(group: number | undefined): number {
+export function cpuSecondsOf(group: number | undefined): number {
   let ticks = 0;
   for (const file of globSync("/proc/[0-9]*/stat")) {
     try {

@@ -52,3 +52,21 @@ test("an apply sends nothing for what is there, and puts back what others change
   await c.converges();
   expect((await c.client.kind(ConfigMap).get(here("made"))).data).toEqual({ a: "1", b: "theirs" });
 });
+
+test("a reconcile that asks to come back comes back at the soonest of its wishes, and at once for one in the past", async () => {
+  const runs: number[] = [];
+  const eager = rawController({
+    name: "eager",
+    watches: { maps: watch(ConfigMap) },
+    reconcile: async (key, ctx) => {
+      if (key !== "default/a") return;
+      runs.push(ctx.clock.monotonic());
+      for (const afterMs of [[60_000, 5_000], [-1], []][runs.length - 1] ?? []) ctx.recheck(afterMs);
+    },
+  });
+  await using c = await cluster({ controllers: [eager] });
+  await c.client.kind(ConfigMap).create({ metadata: here("a") });
+  await c.advance(120_000);
+  const [first = 0, ...later] = runs;
+  expect(later.map((at) => at - first)).toEqual([5_000, 5_000]);
+});

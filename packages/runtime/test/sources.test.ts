@@ -84,6 +84,7 @@ describe("a poll", () => {
     await c.client.kind(Thing).create({ metadata: ref, spec: {} });
     await c.advance(100_000);
     expect(looks).toBeLessThan(14);
+    expect((await c.client.kind(Thing).get(ref)).status?.price).toBe(looks);
     c.crash(c.managers.find(({ running }) => running?.leading));
     await c.advance(100_000);
     const before = looks;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
-import { readPasswords } from "./passwords.ts";
+import { readPasswords, type Sessions } from "./passwords.ts";
 
 const cluster = {
   metadata: { name: "example", namespace: "default", uid: "u" },
@@ -31,4 +31,22 @@ test("a password is read without the line end that files have, and the one befor
     passwords: { current: { user: "root", password: "new" }, previous: { user: "root", password: "old" } },
   });
   expect((await read({ password: "new" })).passwords).not.toHaveProperty("previous");
+});
+
+test("what etcd issued for a password is remembered, for each password of each cluster", async () => {
+  const sessions: Sessions = new Map();
+  const ctxOf = (password: string) => {
+    const data = { password: Buffer.from(password).toString("base64") };
+    const secret = { metadata: { name: "root" }, data };
+    return { client: { kind: () => ({ find: async () => secret }) } } as unknown as EtcdContext;
+  };
+  const session = async (password: string, uid = "u") => {
+    const of = { ...cluster, metadata: { ...cluster.metadata, uid } } as EtcdClusterObject;
+    return (await readPasswords(of, ctxOf(password), sessions)).passwords?.current.session;
+  };
+  const issued = await session("one");
+  if (issued) issued.token = "t";
+  expect(await session("one")).toEqual({ token: "t" });
+  expect(await session("two")).toEqual({});
+  expect(await session("one", "u2")).toEqual({});
 });

@@ -71,6 +71,29 @@ describe("the source that a cluster is restored from", () => {
     expect(restorePlan(from({ backup: "nightly" }, "3.7.3"), backup(done), "op:1")?.state).toBe("ready");
   });
 
+  it("is what the spec itself names, where its backup does not say where it was put", () => {
+    const { name: _, ...unnamed } = done;
+    const named = from({ backup: "nightly", store, name: "elsewhere" });
+    expect(restorePlan(named, backup(unnamed), "op:1")).toMatchObject({ source: { name: "elsewhere" } });
+    expect(restorePlan(named, backup(done), "op:1")).toMatchObject({
+      source: { name: "default/old/nightly-1" },
+    });
+    expect(restorePlan(from({ backup: "nightly" }), backup(unnamed), "op:1")).toMatchObject({
+      state: "refused",
+    });
+  });
+
+  it("is neither a store without a name nor a name without a store", () => {
+    expect(restorePlan(from({ store }), undefined, "op:1")).toMatchObject({ state: "refused" });
+    expect(restorePlan(from({ name: "x" }), undefined, "op:1")).toMatchObject({ state: "refused" });
+  });
+
+  it("waits for a backup that has no status yet", () => {
+    expect(restorePlan(from({ backup: "nightly" }), backup(undefined as never), "op:1")?.state).toBe(
+      "waiting",
+    );
+  });
+
   it("is refused when it names nothing, or when the image of the agent is unknown", () => {
     expect(restorePlan(from({}), undefined, "op:1")).toMatchObject({ state: "refused" });
     expect(restorePlan(from({ backup: "nightly" }), backup(done), undefined)).toMatchObject({

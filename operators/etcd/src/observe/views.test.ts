@@ -214,6 +214,7 @@ describe("a claim", () => {
     expect(claim({ metadata: { labels: {} } }).drifted).toBe(true);
     const conditions = [{ type: "Resizing" }, { type: "FileSystemResizePending" }];
     expect(claim({ status: { conditions } }).needsRestart).toBe(true);
+    expect(claim({ status: { conditions: [{ type: "Resizing" }] } }).needsRestart).toBe(false);
   });
 });
 
@@ -233,6 +234,7 @@ describe("a node", () => {
   test("the most that one offers is by number, not by its writing", () => {
     const offers = (cpu: string, memory: string) => node(cpu, { status: { allocatable: { cpu, memory } } });
     expect(largestNode([offers("900m", "2Gi"), offers("1", "900Mi")])).toEqual({ cpu: "1", memory: "2Gi" });
+    expect(largestNode([offers("1", "1Gi"), offers("1000m", "1024Mi")])).toEqual({ cpu: "1", memory: "1Gi" });
     expect(largestNode([])).toBeUndefined();
     const unheard = { metadata: { name: "new" } } as ObjectOf<typeof Node>;
     expect(largestNode([unheard, offers("1", "1Gi")])).toEqual({ cpu: "1", memory: "1Gi" });
@@ -299,5 +301,21 @@ describe("the node that a member needs", () => {
     ],
   ])("%s", (_name, view, claim, since) => {
     expect(nodeLostSince(nodes, { pod: view, claim })).toBe(since);
+  });
+});
+
+test("a pod of which little is known is no trial, and has lost its marks", () => {
+  const bare = { metadata: { name: "db-0", uid: "u" } } as unknown as ObjectOf<typeof Pod>;
+  expect(podView(bare, marks)).toMatchObject({ createdMs: 0, role: "", drifted: true });
+  expect(podView(bare, { labels: {}, owners: ["x"] }).drifted).toBe(true);
+  expect(podView(bare, { labels: {}, owners: [] }).drifted).toBe(false);
+  const silent = etcd({ state: { terminated: { reason: "Error" } } });
+  expect(withStatus(silent).terminationMessage).toBe("");
+  expect(trialView(bare)).toEqual({
+    template: "",
+    createdMs: 0,
+    deleting: false,
+    outcome: "running",
+    obstacle: undefined,
   });
 });

@@ -286,3 +286,72 @@ describe("a backup", () => {
     expect(aheadOf(backup(), [each], createdMs + 1_000).length > 0).toBe(isAhead);
   });
 });
+
+describe("a backup that waits", () => {
+  const conditions = (...is: object[]) =>
+    ({
+      status: { members: [{ name: "prod-0", phase: "Voter" }], conditions: is },
+    }) as unknown as EtcdClusterObject;
+  const wait = (change: Partial<ObservedBackup>) => decideBackup(observed(change));
+  const untilItEnds = 599_000;
+
+  it("looks again when its time is over, where only a person or another change can help", () => {
+    expect(wait({ cluster: undefined })).toMatchObject({ do: "wait", recheckMs: untilItEnds });
+    expect(wait({ cluster: cluster() })).toMatchObject({ reason: "ClusterNotReady", recheckMs: untilItEnds });
+    expect(wait({ leftovers: 1 })).toMatchObject({ reason: "Retrying", recheckMs: untilItEnds });
+    expect(wait({ worker: working(false) })).toMatchObject({ reason: "Copying", recheckMs: untilItEnds });
+  });
+
+  it("looks again soon at a cluster without a quorum, and starts where nothing says so", () => {
+    const [down, up] = [
+      { type: "Available", status: "False" },
+      { type: "Available", status: "True" },
+    ];
+    expect(wait({ cluster: conditions({ type: "Progressing", status: "True" }, down) })).toMatchObject({
+      do: "wait",
+      reason: "ClusterNotReady",
+      message: "EtcdCluster prod has no quorum; its conditions say why",
+      recheckMs: 5_000,
+    });
+    expect(wait({ cluster: conditions(up, { type: "Progressing", status: "False" }) })).toMatchObject({
+      do: "start",
+    });
+    expect(wait({ cluster: conditions() })).toMatchObject({ do: "start" });
+    expect(wait({ cluster: cluster("Voter") })).toMatchObject({ do: "start" });
+  });
+
+  it("names at most three of those that come first", () => {
+    expect(wait({ ahead: ["a", "b"] })).toMatchObject({
+      message: "a, b come first: 2 at a time",
+      recheckMs: 5_000,
+    });
+    expect(wait({ ahead: ["a", "b", "c", "d"] })).toMatchObject({
+      message: "a, b, c come first: 2 at a time",
+    });
+    expect(wait({ ahead: ["a"] })).toMatchObject({ do: "start" });
+  });
+
+  it("pauses to the last millisecond", () => {
+    const nowMs = Date.parse("2026-01-01T00:00:11Z") - 1;
+    expect(wait({ backup: retry, nowMs })).toMatchObject({ reason: "Retrying", recheckMs: 1 });
+    expect(wait({ backup: retry, nowMs: nowMs + 1 })).toMatchObject({ do: "start" });
+  });
+});
+
+describe("the order of backups", () => {
+  const other = (change: object) => {
+    const { metadata, ...rest } = backup();
+    return { ...rest, metadata: { ...metadata, name: "early", uid: "u0" }, ...change } as EtcdBackupObject;
+  };
+
+  it("counts an older one that has no status yet", () => {
+    expect(aheadOf(backup(), [other({ status: undefined })], createdMs)).toEqual(["early"]);
+  });
+
+  it("does not count an older one that pauses, to the last millisecond of its pause", () => {
+    const pausing = other({ status: { ...second, retryAfter: "2026-01-01T00:00:11Z" } });
+    const endMs = Date.parse("2026-01-01T00:00:11Z");
+    expect(aheadOf(backup(), [pausing], endMs - 1)).toEqual([]);
+    expect(aheadOf(backup(), [pausing], endMs)).toEqual(["early"]);
+  });
+});

@@ -196,3 +196,29 @@ decisions("bootstrap", bootstrap, [
     "wait Bootstrapping: the first member example-0 is starting",
   ],
 ]);
+
+const lone = voter(0).entry as NonNullable<ReturnType<typeof voter>["entry"]>;
+
+decisions("the answer of the first member", bootstrap, [
+  [
+    "nobody counted members before",
+    cluster([], { status: { clusterId: undefined, nextMember: undefined as never } }),
+    "record Bootstrapping: example-0 will be the first member",
+    { status: { members: [{ name: "example-0" }], nextMember: 1 } },
+  ],
+  [
+    "it does not answer, though a list does",
+    { ...young([down]), list: { clusterId: "193", members: [lone] } },
+    "wait Bootstrapping: the first member example-0 is starting",
+  ],
+  [
+    "the list has one member, and it is another one",
+    { ...formed(), list: { clusterId: "193", members: [{ ...lone, id: "9" }] } },
+    "wait Bootstrapping: the first member example-0 is starting",
+  ],
+  [
+    "the list is of another cluster",
+    { ...formed(), list: { clusterId: "9", members: [lone] } },
+    "wait Bootstrapping: the first member example-0 is starting",
+  ],
+]);

@@ -15,6 +15,7 @@ import {
   madeFrom,
   name,
   noPod,
+  noVolume,
   obstacle,
   pod,
   record,
@@ -369,5 +370,60 @@ describe("beside every decision", () => {
 
   it("has nothing to do at rest", () => {
     expect(besides(three())).toEqual([]);
+  });
+});
+
+describe("beside a decision that nothing may be touched", () => {
+  const drifted = [voter(0, pod({ drifted: true }))];
+  it.each([
+    ["a member is of another cluster", cluster(drifted, { status: { clusterId: "c2" } })],
+    [
+      "a backup and volumes of an earlier cluster are there",
+      cluster(drifted, { earlierVolumes: ["example-0"] }),
+    ],
+    [
+      "volumes are of a cluster with TLS",
+      cluster([voter(0, pod({ drifted: true }), claim({ peerScheme: "https" }))]),
+    ],
+  ])("%s: nothing is done", (_, observed) => {
+    expect(decideBeside(observed)).toEqual([]);
+    expect(decideBeside(cluster(drifted))).toMatchObject([{ do: "repairPod", member: "example-0" }]);
+  });
+});
+
+describe("what was changed by hand", () => {
+  const done = (...members: ObservedMember[]) => decideBeside(cluster(members)).map((each) => each.do);
+
+  it("is left alone on what is going or gone", () => {
+    expect(done(voter(0, pod({ drifted: true }), stopping))).toEqual([]);
+    expect(done(voter(0, claim({ drifted: true, deleting: true })))).toEqual([]);
+    expect(done(voter(0, noPod, noVolume))).toEqual([]);
+  });
+});
+
+describe("members that were rediscovered", () => {
+  const versionFor = (clusterVersion: string | undefined, ...members: ObservedMember[]) => {
+    const decision = decide(
+      cluster(members, { clusterVersion, spec: { version: "3.6.16" }, status: { template: undefined } }),
+    );
+    return (decision as { status?: { template?: { recipe: { version: string } } } }).status?.template?.recipe
+      .version;
+  };
+  const runs = (ordinal: number, version: string) =>
+    voter(ordinal, says({ version }), claim({ etcdVersion: version }));
+  const ran = (ordinal: number, version: string) => voter(ordinal, silent, claim({ etcdVersion: version }));
+
+  it("go on with the lowest version that ran on their volumes", () => {
+    expect(versionFor("3.5.0", runs(0, "3.5.36"), runs(1, "3.5.35"))).toBe("3.5.35");
+    expect(versionFor("3.5.0", runs(0, "3.5.36"), ran(1, "3.5.35"))).toBe("3.5.35");
+    expect(versionFor("3.5.35", ran(0, "3.5.35"))).toBe("3.5.35");
+    expect(versionFor(undefined, ran(0, "3.5.35"))).toBe("3.5.35");
+    expect(versionFor("3.5.0", voter(0, silent, noVolume), runs(1, "3.5.35"))).toBe("3.5.35");
+    expect(versionFor(undefined, voter(0, silent, noVolume), runs(1, "3.5.35"))).toBe("3.5.35");
+  });
+
+  it("go on with the spec where nothing ran on them, or only what the members have left behind", () => {
+    expect(versionFor(undefined, voter(0, silent, claim({ etcdVersion: undefined })))).toBe("3.6.16");
+    expect(versionFor("3.6.0", ran(0, "3.5.35"))).toBe("3.6.16");
   });
 });

@@ -336,3 +336,62 @@ decisions("voters that do not serve", unhealthyVoters, [
     "wait Healing: example-2 does not answer",
   ],
 ]);
+
+const goneFor = (seconds: number): Trait => pod({ ready: false, readyChangedMs: secondsAgo(seconds) });
+
+decisions("a voter too many that does not serve", unhealthyVoters, [
+  [
+    "for a minute",
+    cluster([voter(0), voter(1), voter(2, silent, goneFor(60))], smaller),
+    "record Shrinking: example-2 will leave: the cluster shrinks to 2",
+  ],
+  [
+    "for less than a minute: it may just restart",
+    cluster([voter(0), voter(1), voter(2, silent, goneFor(59.999))], smaller),
+    "wait Healing: example-2 does not answer",
+  ],
+  [
+    "and has no pod: that is made first",
+    cluster([voter(0), voter(1), voter(2, noPod)], smaller),
+    "wait Healing: example-2 has no pod",
+  ],
+  [
+    "and is stopping",
+    cluster([voter(0), voter(1), voter(2, silent, goneFor(60), stopping)], smaller),
+    "wait Healing: example-2 is stopping",
+  ],
+  [
+    "and leads, as the others say",
+    cluster([voter(0, silent, goneFor(60)), voter(1), voter(2)], smaller),
+    "wait Healing: example-0 does not answer",
+  ],
+  [
+    "beside one that joins: it is not one too many",
+    cluster([voter(0), voter(1), voter(2, silent, goneFor(60)), joining(3)]),
+    "wait Healing: example-2 does not answer",
+  ],
+  [
+    "and that the others need for a majority",
+    cluster([voter(0), voter(1, silent, goneFor(5)), voter(2, silent, goneFor(60)), voter(3)], smaller),
+    "wait Healing: example-1 does not answer; example-2 does not answer",
+  ],
+]);
+
+decisions("a member with other data that cannot leave now", inconsistentMember, [
+  [
+    "since another voter does not serve",
+    cluster([voter(0), voter(1, down), voter(2, differs)], comparison({ purpose: "inconsistent/a2/a0" })),
+    "wait Corrupt: example-2 cannot be replaced now: without it the others would have no majority",
+  ],
+]);
+
+decisions("a member that is lost while it serves", lostMember, [
+  [
+    "and is joined by another, beside one that does not serve",
+    cluster([voter(0), voter(1, silent), voter(2, volumeDeleting)], {
+      status: { nextMember: 3 },
+      spec: { size: 4 },
+    }),
+    "record Healing: example-2 is replaced while it serves: its volume is being deleted; example-3 will join: 3 of 4 members",
+  ],
+]);

@@ -152,3 +152,36 @@ decisions("a learner", join, [
     "wait Growing: example-1 is catching up",
   ],
 ]);
+
+const level = (raft: bigint, applied: bigint, known = 0) =>
+  cluster([voter(0, says({ raftIndex: raft })), learner(1, lag(known), says({ appliedIndex: applied }))]);
+const promoted = "promote Growing: example-1 has caught up and becomes a voter";
+
+decisions("a learner is close enough", join, [
+  ["at 500 entries behind, twice", level(10_000n, 9_500n, 500), promoted],
+  [
+    "and not at 501",
+    level(10_000n, 9_499n, 500),
+    "wait Growing: example-1 is catching up (501 entries behind)",
+  ],
+  [
+    "and not when it was 501 behind before",
+    level(10_000n, 9_500n, 501),
+    "wait Growing: example-1 is catching up",
+  ],
+  ["at nine tenths of a short log", level(1_000n, 900n), promoted],
+  ["and not below them", level(1_000n, 899n), "wait Growing: example-1 is catching up (101 entries behind)"],
+]);
+
+decisions("a member that joins a cluster that shrinks", join, [
+  [
+    "leaves before it is added",
+    cluster([voter(0), voter(1), voter(2), joining(3)]),
+    "record Shrinking: example-3 will leave: the cluster shrinks to 3",
+  ],
+  [
+    "leaves as a learner",
+    cluster([voter(0), voter(1), voter(2), learner(3)]),
+    "record Shrinking: example-3 will leave: the cluster shrinks to 3",
+  ],
+]);

@@ -105,3 +105,23 @@ decisions("a member that cannot leave now", staying, [
     "wait Shrinking: example-2 stays for now: without it the others would have no majority",
   ],
 ]);
+
+decisions("a member that leaves, by whom it is told", leave, [
+  [
+    "one that never joined leaves no volume behind",
+    outside(noPod, record({ id: undefined as never })),
+    "deleteClaim Shrinking: example-2 has left; its volume is deleted",
+    { member: "example-2" },
+  ],
+  [
+    "without a quorum nobody knows whether etcd still counts it: nothing of it is deleted",
+    cluster([voter(0), leaving(1, removedFromEtcd)], { quorum: false }),
+    undefined,
+  ],
+  [
+    "by the leader, also when others come before it",
+    cluster([voter(0, leads), voter(1, leads), leaving(2, leads)]),
+    "removeMember Shrinking: example-2 leaves etcd: it is lost",
+    { via: "example-1" },
+  ],
+]);

@@ -45,6 +45,8 @@ const unstarted: Trait = (member) => ({
   status: undefined,
   entry: member.entry && { ...member.entry, name: "" },
 });
+/** As `unstarted`, and it answers already. */
+const unstartedYet: Trait = (member) => ({ ...member, entry: member.entry && { ...member.entry, name: "" } });
 const joined = (ordinals: readonly number[]) =>
   ordinals.map((each) => `example-${each}=${url(each)}`).join(",");
 
@@ -243,5 +245,66 @@ decisions("a pod of another template than its record", outdatedPod, [
     "it is the only member",
     cluster([voter(0, pod({ template: "old" }))]),
     "deletePods RollingOut: example-0 restarts from its new template",
+  ],
+]);
+
+const sameName: Trait = (member) => ({ ...member, entry: undefined, record: { ...member.record, id: "b1" } });
+
+decisions("members without a pod and without an entry", missingPods, [
+  [
+    "a voter goes on with its data",
+    third(noPod, removedFromEtcd),
+    "createPods Healing: example-2: its pod starts",
+    { pods: [{ start: { mode: "again" }, role: "voter" }] },
+  ],
+  [
+    "a learner whose name another member has in the list",
+    { ...cluster([voter(0), learner(1, noPod, sameName)]), list: cluster([voter(0), learner(1)]).list },
+    undefined,
+  ],
+  [
+    "a learner that has no id, without a quorum",
+    cluster([voter(0), learner(1, noPod, unstarted, record({ id: undefined as never }))], { quorum: false }),
+    undefined,
+  ],
+  [
+    "a learner that etcd does not list, without a quorum",
+    cluster([voter(0), learner(1, noPod, removedFromEtcd)], { quorum: false }),
+    "createPods Growing: example-1: its pod starts",
+    { pods: [{ start: { mode: "again" }, role: "learner" }] },
+  ],
+  [
+    "a learner that leaves, and whose vote nobody knows",
+    cluster([voter(0), learner(1, noPod, record({ phase: "Leaving" }))], { quorum: false }),
+    "createPods Growing: example-1: its pod starts",
+    { pods: [{ role: "learner" }] },
+  ],
+]);
+
+decisions("a learner that is not misinformed", misinformedLearner, [
+  ["it has no pod", misinformed(noPod), undefined],
+  ["it answers", cluster([voter(0), learner(1, unstartedYet, pod({ initialCluster: "" }))]), undefined],
+  [
+    "there is no quorum, and etcd says that its list is outdated",
+    cluster([voter(0), learner(1, unstarted, outdatedList, unstarted)], { quorum: false }),
+    undefined,
+  ],
+]);
+
+decisions("a voter that nothing is to be marked on", unmarkedVoter, [
+  ["it has no pod", third(noPod), undefined],
+  ["etcd does not list it", third(removedFromEtcd, pod({ role: "learner" })), undefined],
+  [
+    "it is a learner by its record",
+    cluster([voter(0), voter(1, record({ phase: "Learner" }), pod({ role: "learner" }))]),
+    undefined,
+  ],
+]);
+
+decisions("the leader of two", outdatedPod, [
+  [
+    "hands over before it restarts",
+    cluster([voter(0, pod({ template: "old" })), voter(1)]),
+    "moveLeader RollingOut: leadership passes from example-0 to example-1",
   ],
 ]);

@@ -1,7 +1,9 @@
+import { describe, expect, it } from "vitest";
 import type { Status } from "../../src/api/cluster.ts";
 import { quorumLoss, recovering } from "../../src/decide/quorum-loss.ts";
 import type { ObservedMember } from "../../src/observe/observed.ts";
 import {
+  but,
   claim,
   cluster,
   crashed,
@@ -23,6 +25,7 @@ import {
   secondsAgo,
   silent,
   stopping,
+  type Trait,
   template,
   templateFor,
   three,
@@ -455,3 +458,119 @@ decisions("a recovery", recovering, [
     },
   ],
 ]);
+
+const knows = (change: Partial<Status>) => survivor({ status: change });
+const proposedFor = (observed: ReturnType<typeof cluster>) => {
+  const decision = quorumLoss(observed);
+  return decision?.do === "record" ? decision.status.recovery : undefined;
+};
+
+describe("what a recovery would cost", () => {
+  it.each([
+    ["nothing was seen before", knows({}), "it has revision 100: nothing that was seen before would"],
+    [
+      "the same revision was seen",
+      knows({ lastKnownRevision: "100" }),
+      "revision 100: nothing that was seen before would",
+    ],
+    [
+      "a later one was seen",
+      knows({ lastKnownRevision: "101" }),
+      "revision 100: at least 1 revisions that were seen before would",
+    ],
+    [
+      "a later one was seen, and when",
+      knows({ lastKnownRevision: "101", lastKnownAt: "2026-01-01T00:00:00Z" }),
+      "(revision 101 at 2026-01-01T00:00:00Z) would",
+    ],
+    [
+      "the survivor has nothing, and nothing was seen before",
+      without([voter(0, leaderless, says({ revision: 0n })), voter(1, volumeGone), voter(2, volumeGone)]),
+      "it has revision 0: nothing that was seen before would",
+    ],
+  ])("%s", (_, observed, lost) => {
+    expect(proposedFor(observed)?.lost).toContain(lost);
+  });
+});
+
+describe("the best survivor", () => {
+  const gone = [voter(2, volumeGone), voter(3, volumeGone), voter(4, volumeGone)];
+  const of = (...two: ObservedMember[]) =>
+    proposedFor(without([...two, ...gone], { spec: { size: 5 } }))?.survivor;
+  const has = (revision: bigint, raftIndex: bigint) => [leaderless, says({ revision, raftIndex })];
+
+  it("is the one with the longer log, whatever its revision", () => {
+    expect(of(voter(0, ...has(200n, 10n)), voter(1, ...has(100n, 11n)))).toBe("example-1");
+    expect(of(voter(0, ...has(100n, 11n)), voter(1, ...has(200n, 10n)))).toBe("example-0");
+  });
+
+  it("is the one with the later revision where the logs are as long", () => {
+    expect(of(voter(0, ...has(100n, 10n)), voter(1, ...has(101n, 10n)))).toBe("example-1");
+    expect(of(voter(0, ...has(101n, 10n)), voter(1, ...has(100n, 10n)))).toBe("example-0");
+  });
+});
+
+const learns: Trait = but({ progress: { revision: 100n, index: 1_000n, learner: true, peers: [] } });
+
+decisions("a cluster without quorum, and learners", quorumLoss, [
+  [
+    "a member that says of itself that it learns is no voter",
+    without([voter(0, noPod, learns), voter(1, volumeGone), voter(2, volumeGone)]),
+    "refuse AllDataLost: no voter keeps its data (example-1: its volume is gone; example-2: its volume is gone); make a new cluster with spec.restoreFrom; the learner example-0 may have a part of it",
+  ],
+  [
+    "a learner whose volume is gone keeps nothing",
+    without([voter(0, volumeGone), learner(1, volumeGone)]),
+    "refuse AllDataLost: no data is left (example-0: its volume is gone); make a new cluster with spec.restoreFrom",
+  ],
+]);
+
+decisions("the time in which a majority may come back", quorumLoss, [
+  [
+    "is half a minute where the survivor answers",
+    survivor({ unavailableSinceMs: secondsAgo(29.999) }),
+    `wait QuorumLost: a majority is lost (${losses}); example-0 is asked`,
+  ],
+  [
+    "is over",
+    survivor({ unavailableSinceMs: secondsAgo(30) }),
+    "record QuorumLost: example-0 is the best survivor",
+  ],
+]);
+
+const silentSurvivor = { ...proposal, revision: "unknown" };
+const unheard = (status: Partial<Status> = {}) =>
+  without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)], { status });
+
+describe("the approval of a survivor that does not answer", () => {
+  it.each([
+    ["nothing was ever seen", unheard(), "example-0@unknown-0"],
+    ["a revision was seen", unheard({ lastKnownRevision: "77" }), "example-0@unknown-77"],
+  ])("names what was seen: %s", (_, observed, approval) => {
+    const recovery = proposedFor(observed);
+    expect(recovery).toMatchObject({ survivor: "example-0", revision: silentSurvivor.revision });
+    const asked = { ...observed, status: { ...observed.status, recovery } } as typeof observed;
+    expect(quorumLoss(asked)?.message).toContain(`etcd.keelson.dev/approve-recovery=${approval}`);
+    expect(quorumLoss({ ...asked, approved: approval })).toMatchObject({ do: "record" });
+  });
+});
+
+describe("a rollout that a recovery meets", () => {
+  const stopped = (rollout: Status["rollout"], made = template) =>
+    recovering(
+      without(
+        [
+          voter(0, noPod, record({ template: made.hash })),
+          voter(1, volumeGone, record({ template: made.hash })),
+        ],
+        {
+          status: { rollout, recovery: { ...proposal, phase: "Stopping" } },
+        },
+      ),
+    );
+
+  it("is given up as long as there is a way back, and kept where there is none", () => {
+    expect(stopped(changed)).toMatchObject({ do: "record", status: { rollout: undefined } });
+    expect(stopped(upgraded, upgraded)).toMatchObject({ do: "record", status: { rollout: upgraded } });
+  });
+});

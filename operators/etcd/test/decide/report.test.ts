@@ -12,6 +12,7 @@ import {
   learner,
   madeFrom,
   noPod,
+  record,
   type Special,
   says,
   silent,
@@ -233,5 +234,84 @@ describe("the status", () => {
     expect(status(three({ status: { lastKnownRevision: "100", lastKnownAt } })).lastKnownAt).toBe(
       lastKnownAt,
     );
+  });
+});
+
+describe("what a status says of a member", () => {
+  const shown = (...traits: Parameters<typeof voter>[1][]) =>
+    statusOf(cluster([voter(0, says({ raftIndex: 10_000n })), voter(1, ...traits)]), rest).members?.[1];
+  const at = (appliedIndex: bigint) => says({ appliedIndex });
+
+  it("a voter counts as level up to 500 entries behind the leader", () => {
+    expect(shown(at(9_500n))).toMatchObject({ lag: 0 });
+    expect(shown(at(9_499n))).toMatchObject({ lag: 501 });
+  });
+
+  it("the version that it last had stays while it does not answer", () => {
+    expect(shown(silent, record({ version: "3.5.35" }))).toMatchObject({
+      version: "3.5.35",
+      role: "Unknown",
+    });
+  });
+});
+
+describe("the newest revision", () => {
+  const seen = (revision: bigint, status: object = {}) =>
+    statusOf(cluster([voter(0, says({ revision }))], { status }), rest);
+  const stored = { lastKnownRevision: "100", lastKnownAt: "2026-01-01T12:00:00.000Z" };
+  const known = (lastKnownAt: string) => ({ lastKnownRevision: "7", lastKnownAt });
+
+  it("is stored the first time, and then once a minute while it changes", () => {
+    expect(seen(1n)).toMatchObject({ lastKnownRevision: "1" });
+    expect(seen(100n)).toMatchObject(stored);
+    expect(seen(100n, known("2026-01-01T11:59:00Z"))).toMatchObject(stored);
+    expect(seen(100n, known("2026-01-01T11:59:00.001Z"))).toMatchObject({ lastKnownRevision: "7" });
+    expect(seen(100n, known("2026-01-01T12:00:00Z"))).toMatchObject({ lastKnownRevision: "7" });
+  });
+
+  it("is stored at once when the clock was set back since", () => {
+    expect(seen(100n, known("2026-01-01T12:00:00.001Z"))).toMatchObject(stored);
+  });
+});
+
+describe("messages of conditions", () => {
+  const stranger = { id: "255", name: "", peerUrls: [], clientUrls: [], learner: false };
+  const unknown =
+    "etcd has members that this operator did not add: ff; remove them with etcdctl member remove ff";
+  const messages = (observed: Observed, decision: Decision) =>
+    Object.fromEntries(conditionsOf(observed, decision).map(({ type, message }) => [type, message]));
+
+  it("an unreachable cluster is told of in the words of the decision", () => {
+    const blind = three({ quorum: false });
+    expect(messages(blind, waiting("MembersUnreachable"))).toMatchObject({ Available: "it waits" });
+    expect(messages(blind, waiting("NoQuorum"))).toMatchObject({
+      Available: "no majority of the voters answers",
+    });
+  });
+
+  it("members that nobody knows are mentioned once, beside what else is wrong", () => {
+    const special = { unknownMembers: [stranger] };
+    const degraded = (observed: Observed, decision: Decision) => messages(observed, decision)["Degraded"];
+    expect(degraded(three(special), waiting("Healing"))).toBe(`it waits; ${unknown}`);
+    expect(degraded(three(), waiting("Healing"))).toBe("it waits");
+    expect(degraded(three(special), { ...waiting("UnknownMembers"), message: unknown })).toBe(unknown);
+    expect(degraded(cluster([voter(0), voter(1, down)], special), waiting("Growing"))).toBe(
+      `example-1 does not serve; ${unknown}`,
+    );
+    expect(degraded(three(special), rest)).toBe(unknown);
+    expect(conditionsOf(three(special), rest)[2]).toMatchObject({ status: "True", reason: "UnknownMembers" });
+    expect(conditionsOf(three(), rest)[2]).toMatchObject({ status: "False", reason: "Healthy" });
+  });
+});
+
+describe("the phase", () => {
+  const phase = (reason: Reason, before?: string) =>
+    statusOf(three({ status: { phase: before as never } }), waiting(reason)).phase;
+
+  it("stays what it was while pods settle", () => {
+    expect(phase("Settling", "Rolling")).toBe("Rolling");
+    expect(phase("Settling", "Creating")).toBe("Creating");
+    expect(phase("Settling")).toBe("Running");
+    expect(phase("Growing", "Rolling")).toBe("Growing");
   });
 });

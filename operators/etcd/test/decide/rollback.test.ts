@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { rollback } from "../../src/decide/rollback.ts";
+import { rollback, rollbackWithoutQuorum } from "../../src/decide/rollback.ts";
 import {
   alarm,
   but,
@@ -17,12 +17,16 @@ import {
   type Special,
   says,
   type Trait,
+  template,
   templateFor,
   three,
   unready,
   voter,
 } from "./observed.ts";
 import { decisions } from "./table.ts";
+
+const withdrawnRollout = templateFor({ settings: { snapshotCount: 5 } });
+const withdrawnMinor = templateFor({ version: "3.7.3" });
 
 const settings = { snapshotCount: 5 };
 const next = templateFor({ settings });
@@ -291,5 +295,51 @@ decisions("a rollback to a template that does not run any more", rollback, [
       status: failing,
     }),
     "record RollingBack: example-1 returns to etcd 3.6.16",
+  ],
+]);
+
+const asked = { spec: { settings: { snapshotCount: 5 } } };
+
+decisions("a rollback without a quorum", rollbackWithoutQuorum, [
+  ["there is a quorum", three({ status: { rollout: withdrawnRollout } }), undefined],
+  [
+    "the rollout is taken back",
+    three({ quorum: false, status: { rollout: withdrawnRollout } }),
+    "record RollingBack: the rollout is rolled back: the spec no longer asks for it",
+  ],
+  [
+    "the rollout is asked for",
+    three({ ...asked, quorum: false, status: { rollout: withdrawnRollout } }),
+    undefined,
+  ],
+  [
+    "all voters have the new minor: there is no way back",
+    cluster([voter(0, madeFrom(withdrawnMinor), down)], {
+      quorum: false,
+      status: { rollout: withdrawnMinor },
+    }),
+    undefined,
+  ],
+  ["there is no rollout", three({ quorum: false }), undefined],
+]);
+
+decisions("a rollback after the members have agreed on the new minor", rollback, [
+  [
+    "who has yet to join follows the new minor, and the others go on with the rollout",
+    cluster([voter(0, madeFrom(withdrawnMinor)), voter(1), learner(2), joining(3)], {
+      clusterVersion: "3.7.0",
+      status: { rollout: { ...withdrawnMinor, rollback: "it failed" } },
+    }),
+    "record RollingBack: there is no way back to etcd 3.6.16",
+    {
+      status: {
+        members: [
+          { template: withdrawnMinor.hash },
+          { template: template.hash },
+          { template: withdrawnMinor.hash },
+          { template: withdrawnMinor.hash },
+        ],
+      },
+    },
   ],
 ]);

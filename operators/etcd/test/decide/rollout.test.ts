@@ -407,3 +407,128 @@ decisions("trials that are over", finishedTrials, [
     "endTrials RollingOut: a trial is over",
   ],
 ]);
+
+const leadBy = (id: number) => says({ leader: String(id) });
+const held = (...holders: string[]): Special => ({
+  certificates: { peer: { trust: "old,next", phase: "Widening", expiresMs: 0, holders } },
+});
+const rolling: Special = { ...change, status: { rollout: next } };
+
+decisions("who is next in a rollout", rollout, [
+  [
+    "a follower whose node is about to be drained",
+    cluster([voter(0), voter(1), voter(2, cordoned)], rolling),
+    "record RollingOut: example-2 is next (0 of 3 done)",
+  ],
+  [
+    "a follower before the leader",
+    cluster([voter(0), voter(1, cordoned)], { ...rolling, spec: { ...change.spec, size: 2 } }),
+    "record RollingOut: example-1 is next (0 of 2 done)",
+  ],
+  [
+    "the leader before one whose certificate the others would not trust",
+    cluster([voter(0, leadBy(0xa1)), voter(1, leadBy(0xa1))], {
+      ...rolling,
+      ...held("example-1"),
+      spec: { ...change.spec, size: 2 },
+    }),
+    "record RollingOut: example-1 is next (0 of 2 done)",
+  ],
+  [
+    "one that is trusted before one that is not",
+    cluster([voter(0, leadBy(0xa2)), voter(1, leadBy(0xa2)), voter(2, leadBy(0xa2))], {
+      ...rolling,
+      ...held("example-1", "example-2"),
+    }),
+    "record RollingOut: example-1 is next (0 of 3 done)",
+  ],
+]);
+
+const two = (rolled: typeof next, special: Special = {}, ...traits: Trait[]) =>
+  cluster([voter(0), voter(1, madeFrom(rolled), ...traits)], special);
+const agreedBy = (rolled: typeof next, count: number, ids: string) => ({
+  rollout: rolled,
+  comparison: {
+    ...compared(count, [], true, rolled).comparison,
+    purpose: `rollout/${rolled.hash}/${count}/${ids}`,
+  },
+});
+
+decisions("a rollout through two members", rollout, [
+  [
+    "hashes are compared after the first",
+    two(next, rolling),
+    "compareHashes RollingOut: the members' hashes are compared",
+  ],
+  [
+    "the first of a new minor is watched",
+    two(newMinor, { spec: { version: "3.7.3" }, status: agreedBy(newMinor, 1, "a0,a1") }, readyFor(14)),
+    "wait RollingOut: example-0 is the last: the others are watched for a while",
+  ],
+  [
+    "of other settings, the last follows at once",
+    two(next, { ...change, status: agreedBy(next, 1, "a0,a1") }, readyFor(14)),
+    "record RollingOut: example-0 is next (1 of 2 done)",
+  ],
+]);
+
+decisions("a rollout of a new minor through three members", rollout, [
+  [
+    "only the last waits for the others",
+    cluster([voter(0), voter(1), voter(2, madeFrom(newMinor), readyFor(14))], {
+      spec: { version: "3.7.3" },
+      status: agreedBy(newMinor, 1, "a0,a1,a2"),
+    }),
+    "record RollingOut: example-1 is next (1 of 3 done)",
+  ],
+  [
+    "a member that has applied what there was has caught up",
+    oneDone([behind(100)], { status: { ...equal(1).status, rollout: { ...next, index: "900" } } }),
+    "record RollingOut: example-1 is next (1 of 3 done)",
+  ],
+]);
+
+decisions("what 3.4 left in the log", rollout, [
+  [
+    "one more change is to come",
+    old("3.5.35", [says({ appliedIndex: 105_999n })]),
+    "wait RollingOut: etcd 3.6.16 cannot read what 3.4 left in the log; it follows when every member has written a snapshot, after 1 more changes (fewer with a lower spec.settings.snapshotCount)",
+  ],
+]);
+
+decisions("hashes that differ", rollout, [
+  [
+    "were compared just now",
+    oneDone([], { status: differAt("2026-01-01T12:00:00Z") }),
+    `refuse Corrupt: ${oneDiffers}`,
+  ],
+]);
+
+decisions("a rollout without a template of before", rollout, [
+  [
+    "goes to what the spec asks for",
+    three({ status: { template: undefined } }),
+    triedBy("tryTemplate", template, "etcd 3.6.16"),
+  ],
+]);
+
+decisions("a rollout whose beginning nobody remembers", rollout, [
+  [
+    "ends where every member has it",
+    cluster([voter(0, madeFrom(next))], {
+      spec: { ...change.spec, size: 1 },
+      status: { template: undefined, rollout: next },
+    }),
+    "record RollingOut: etcd 3.6.16 runs everywhere",
+  ],
+  [
+    "does not wait for entries, where no index was written down",
+    oneDone([says({ appliedIndex: 0n })], { status: { rollout: next, ...compared(1) } }),
+    "record RollingOut: example-1 is next (1 of 3 done)",
+  ],
+  [
+    "waits for a snapshot over the old log",
+    three({ status: { template: undefined, oldLog: { index: "5" } } }),
+    "wait RollingOut: etcd 3.6.16 cannot read what 3.4 left in the log; it follows when every member has written a snapshot, after 104005 more changes (fewer with a lower spec.settings.snapshotCount)",
+  ],
+]);

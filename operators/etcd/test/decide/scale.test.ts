@@ -7,6 +7,7 @@ import {
   learner,
   nodeLost,
   type Special,
+  says,
   template,
   templateFor,
   three,
@@ -119,5 +120,20 @@ decisions("a rollout that meets a missing member", missingMember, [
     three(size(4, { status: { rollout: { ...rollout, rollback: "it failed" } } })),
     "record Growing: example-3 will join: 3 of 4 members",
     { status: { members: [{}, {}, {}, { name: "example-3", template: template.hash }] } },
+  ],
+]);
+
+const second = says({ leader: String(0xa2) });
+
+decisions("the leader of a cluster that shrinks", scale, [
+  [
+    "stays, though it is the newest",
+    cluster([voter(0, second), voter(1, second), voter(2, second)], size(2)),
+    leaves("example-1"),
+  ],
+  [
+    "stays, though its node is about to be drained",
+    cluster([voter(0, second), voter(1, second), voter(2, second, cordoned)], size(2)),
+    leaves("example-1"),
   ],
 ]);

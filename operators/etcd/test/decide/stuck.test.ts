@@ -1,15 +1,18 @@
 import { expect, test } from "vitest";
 import { refusedGrowth } from "../../src/decide/refused-growth.ts";
-import { growth, newerData, stuckMembers } from "../../src/decide/stuck.ts";
+import { growth, newerData, stuckMembers, stuckVolume } from "../../src/decide/stuck.ts";
 import {
   claim,
   cluster,
   crashed,
   down,
+  joining,
   madeFrom,
+  noPod,
   obstacle,
   pod,
   record,
+  says,
   template,
   templateFor,
   three,
@@ -305,3 +308,148 @@ test.each([
     retryAt,
   });
 });
+
+const others = [voter(1), voter(2)];
+const third = templateFor({ settings: { snapshotCount: 7 } });
+const failed = { ...next, rollback: "example-0 cannot run" };
+
+decisions("what a member that cannot run may follow", stuckMembers, [
+  [
+    "nothing before there is a template",
+    cluster([unschedulable(0), ...others], { spec: { settings }, status: { template: undefined } }),
+    undefined,
+  ],
+  [
+    "what the spec asks for now, though the members go back from what it asked for before",
+    cluster([unschedulable(0, record({ template: next.hash })), ...others], {
+      spec: { settings: { snapshotCount: 7 } },
+      status: { rollout: failed },
+    }),
+    follows,
+    { status: { rollout: { hash: third.hash } } },
+  ],
+  [
+    "not what it goes back from, though the spec asks for that and for another version",
+    cluster([unschedulable(0), ...others], {
+      spec: { settings, version: "3.7.3" },
+      status: { rollout: failed },
+    }),
+    undefined,
+  ],
+  [
+    "a patch, where nobody knows what the members have agreed on",
+    cluster([noImage(0), ...others], { spec: { version: "3.6.17" }, clusterVersion: undefined }),
+    follows,
+  ],
+  [
+    "other settings, though its data is of a newer minor",
+    cluster([unschedulable(0, claim({ etcdVersion: "3.7.0" })), ...others], { spec: { settings } }),
+    follows,
+  ],
+  [
+    "the rollout, where the version that it goes on to is refused by now",
+    cluster([unschedulable(0, record({ template: next.hash })), ...others], {
+      spec: { version: "3.5.35" },
+      status: { rollout: next },
+    }),
+    follows,
+  ],
+  [
+    "the old template, where it has no pod of the new one and the spec is taken back",
+    cluster([voter(0, noPod, record({ template: next.hash })), ...others], { status: { rollout: next } }),
+    follows,
+    { status: { members: [{ template: template.hash }, {}, {}] } },
+  ],
+  [
+    "what it has, where only its pod is missing",
+    cluster([voter(0, noPod), ...others], {
+      spec: { settings: { snapshotCount: 7 } },
+      status: { rollout: next },
+    }),
+    undefined,
+  ],
+]);
+
+const rollingMinor = { spec: { version: "3.7.3" }, status: { rollout: minor } };
+
+decisions("a member that cannot run before a new minor", stuckMembers, [
+  [
+    "follows when another serves with it",
+    cluster([noImage(0), voter(1, madeFrom(minor)), voter(2)], rollingMinor),
+    follows,
+  ],
+  [
+    "waits while the other does not serve",
+    cluster([noImage(0), voter(1, madeFrom(minor), pod({ ready: false })), voter(2)], rollingMinor),
+    undefined,
+  ],
+  [
+    "waits while the other still runs what it ran before",
+    cluster([noImage(0), voter(1, madeFrom(minor), says({ version: "3.6.16" })), voter(2)], rollingMinor),
+    undefined,
+  ],
+  [
+    "waits while the other serves from another template with that version",
+    cluster([noImage(0), voter(1, says({ version: "3.7.3" })), voter(2)], rollingMinor),
+    undefined,
+  ],
+]);
+
+const [old34, old35] = [templateFor({ version: "3.4.45" }), templateFor({ version: "3.5.35" })];
+const crashedOn = (made: typeof template, special: object = {}) =>
+  cluster([voter(0, madeFrom(made), newer), voter(1, madeFrom(made))], {
+    spec: { version: "3.6.16" },
+    clusterVersion: undefined,
+    ...special,
+  });
+
+decisions("a member whose data is newer than its etcd", newerData, [
+  ["there is no template", crashedOn(old35, { status: { template: undefined } }), undefined],
+  [
+    "from 3.4: nobody knows where the old log ends",
+    crashedOn(old34, { status: { template: old34 } }),
+    "record RollingOut: example-0 has data of a newer etcd than 3.4.45",
+    { status: { template: { recipe: { version: "3.5.35" } }, oldLog: { index: "0" } } },
+  ],
+  [
+    "from 3.4 in a rollout, which says where the old log ends",
+    crashedOn(old34, { status: { template: old34, rollout: { ...old35, index: "77" } } }),
+    "record RollingOut: example-0 has data of a newer etcd than 3.4.45",
+    { status: { template: { hash: old35.hash }, oldLog: { index: "77" } } },
+  ],
+  [
+    "from 3.5, where the rollout has other settings than the spec by now",
+    crashedOn(old35, {
+      status: {
+        template: old35,
+        rollout: templateFor({ version: "3.6.16", settings: { snapshotCount: 9 } }),
+      },
+    }),
+    "record RollingOut: example-0 has data of a newer etcd than 3.5.35",
+    { status: { template: templateFor({ version: "3.6.16", settings: { snapshotCount: 9 } }) } },
+  ],
+]);
+
+test("from 3.5 on the old log is of no interest", () => {
+  const decision = newerData(crashedOn(old35, { status: { template: old35 } }));
+  expect(decision).toMatchObject({ do: "record" });
+  expect((decision as { status: object }).status).not.toHaveProperty("oldLog");
+});
+
+const grown = claim({ needsRestart: true });
+
+decisions("a member that does not run and whose volume has grown", stuckVolume, [
+  ["none has grown", cluster([unschedulable(0), ...others]), undefined],
+  [
+    "it restarts, with or without a quorum",
+    cluster([voter(1), unschedulable(0, grown)], { quorum: false }),
+    "deletePods Resizing: example-0 restarts to use its larger volume",
+    { members: ["example-0"] },
+  ],
+  ["it runs", cluster([voter(0, grown), ...others]), undefined],
+  [
+    "its pod is not needed any more",
+    cluster([joining(0, grown, down, obstacle("no image")), ...others]),
+    undefined,
+  ],
+]);

@@ -1,5 +1,6 @@
+import { expect, test } from "vitest";
 import type { Status } from "../../src/api/cluster.ts";
-import { corruption, defragmentation, noSpace, volumes } from "../../src/decide/upkeep.ts";
+import { corruption, defragmentation, fillsQuota, noSpace, volumes } from "../../src/decide/upkeep.ts";
 import {
   alarm,
   behind,
@@ -281,5 +282,26 @@ decisions("defragmentation", defragmentation, [
     "none has enough to give back",
     cluster([voter(0, compact), voter(1, compact)], scheduled),
     "record Defragmenting: defragmentation is over: 0 members needed it",
+  ],
+]);
+
+test("a quota is filled from nine tenths on", () => {
+  expect(fillsQuota(90n, 100n)).toBe(true);
+  expect(fillsQuota(89n, 100n)).toBe(false);
+  expect(fillsQuota(12n, 100n)).toBe(false);
+});
+
+decisions("space that could not be made", noSpace, [
+  [
+    "just now",
+    three({
+      alarms: [alarm("NOSPACE", 0)],
+      spec: { storage: { size: "1Gi", quotaBytes: 1_000 } as never },
+      status: {
+        template: { ...template, recipe: { ...template.recipe, quotaBytes: 1_000 } },
+        space: { revision: "1", quota: "1000", fullAt: "2026-01-01T12:00:00Z" },
+      },
+    }),
+    "wait NoSpace: the data itself fills the quota of 1000 bytes; raise spec.storage.quotaBytes or delete keys; old revisions are dropped again at 2026-01-01T12:01:00.000Z",
   ],
 ]);

@@ -82,6 +82,19 @@ describe("a status writer", () => {
     expect(await written(pod("6", "True"))).toEqual([]);
   });
 
+  test("has nothing more to say when the server no longer knows the pod", async () => {
+    let sent = 0;
+    const patchPodStatus = async () => {
+      sent++;
+      return undefined;
+    };
+    const clock = new VirtualClock();
+    const writer = new StatusWriter({ api: { patchPodStatus } as unknown as NodeApi, clock, log: () => {} });
+    writer.write(pod("4"), ready);
+    await clock.advance(300_000);
+    expect(sent).toBe(1);
+  });
+
   test("gives up at once what it was trying to send when its pod is forgotten", async () => {
     const api = { patchPodStatus: () => Promise.reject(new Error("away")) } as unknown as NodeApi;
     const clock = new VirtualClock();

@@ -270,3 +270,332 @@ describe("the work queue", () => {
     );
   });
 });
+
+describe("what the queue tells of itself", () => {
+  test("how many wait, how many are worked on, and for how long", async () => {
+    const { clock, queue } = setup();
+    expect([queue.depth, queue.processing, queue.idle]).toEqual([0, 0, true]);
+    queue.add("a");
+    expect([queue.depth, queue.processing, queue.idle]).toEqual([1, 0, false]);
+    await queue.take();
+    expect([queue.depth, queue.processing, queue.idle]).toEqual([0, 1, false]);
+    queue.add("a");
+    queue.add("b");
+    expect([queue.depth, queue.processing, queue.idle]).toEqual([1, 1, false]);
+    await clock.advance(2_500);
+    expect(queue.unfinishedSeconds()).toEqual([2.5]);
+    queue.finish("a");
+    expect([queue.depth, queue.processing, queue.unfinishedSeconds()]).toEqual([2, 0, []]);
+  });
+
+  test("metrics hear of each key once, with its times in seconds", async () => {
+    const heard: string[] = [];
+    const { clock, queue } = setup({
+      observer: {
+        added: () => void heard.push("added"),
+        retried: () => void heard.push("retried"),
+        taken: (seconds) => void heard.push(`taken after ${seconds}`),
+        finished: (seconds) => void heard.push(`finished after ${seconds}`),
+      },
+    });
+    queue.add("a");
+    queue.add("a");
+    await clock.advance(1_500);
+    await queue.take();
+    await clock.advance(500);
+    queue.finish("a");
+    queue.finish("a");
+    queue.retry("a");
+    expect(heard).toEqual(["added", "taken after 1.5", "finished after 0.5", "retried"]);
+  });
+
+  test("failures are counted for each key", () => {
+    const { queue } = setup();
+    expect(queue.failures("a")).toBe(0);
+    queue.retry("a");
+    queue.retry("a");
+    queue.retry("b");
+    expect([queue.failures("a"), queue.failures("b")]).toEqual([2, 1]);
+  });
+});
+
+describe("backoff", () => {
+  const delays = (random: number, times: number, options: Partial<WorkQueueOptions<string>> = {}) => {
+    const { queue } = setup({ random: { next: () => random } as never, ...options });
+    return Array.from({ length: times }, () => queue.retry("a"));
+  };
+
+  test("begins at 5 ms, doubles, and ends at 1000 s, with a quarter of jitter", () => {
+    expect(delays(1, 4)).toEqual([5, 10, 20, 40]);
+    expect(delays(0, 4)).toEqual([3.75, 7.5, 15, 30]);
+    expect(delays(0.5, 1)).toEqual([4.375]);
+    expect(delays(1, 30).at(-1)).toBe(1_000_000);
+    expect(delays(1, 2_000).at(-1)).toBe(1_000_000);
+    expect(delays(1, 60, { longestRetryMs: Number.POSITIVE_INFINITY }).at(-1)).toBe(5 * 2 ** 40);
+  });
+
+  test("is over when its time has come, and not before", async () => {
+    const { clock, queue } = setup({ random: { next: () => 1 } as never, firstRetryMs: 100 });
+    queue.retry("a", "retry");
+    await clock.advance(99);
+    expect(queue.depth).toBe(0);
+    await clock.advance(1);
+    expect((await queue.take())?.causes).toEqual(["retry"]);
+  });
+});
+
+describe("appointments", () => {
+  test("in the past are due at once", async () => {
+    const { clock, queue } = setup();
+    queue.schedule("a", -5, "timer");
+    await clock.advance(0);
+    expect((await queue.take())?.causes).toEqual(["timer"]);
+  });
+
+  test("that are taken back do not come, and the others do, in the order of their times", async () => {
+    const { clock, queue } = setup();
+    queue.schedule("c", 3_000);
+    queue.schedule("a", 1_000);
+    queue.schedule("x", 500);
+    queue.schedule("b", 2_000);
+    queue.unschedule("x");
+    await clock.advance(600);
+    expect(queue.depth).toBe(0);
+    await clock.advance(5_000);
+    expect(await takeAll(queue)).toEqual(["a", "b", "c"]);
+    expect(queue.idle).toBe(true);
+  });
+
+  test("at the same time come in the order in which they were made", async () => {
+    const { clock, queue } = setup();
+    for (const key of ["b", "a", "d", "c"]) queue.schedule(key, 1_000);
+    await clock.advance(1_000);
+    expect(await takeAll(queue)).toEqual(["b", "a", "d", "c"]);
+  });
+
+  test("may come sooner by a later word", async () => {
+    const { clock, queue } = setup();
+    queue.schedule("a", 2_000);
+    queue.schedule("a", 1_000);
+    await clock.advance(1_000);
+    expect(await takeAll(queue)).toEqual(["a"]);
+    await clock.advance(5_000);
+    expect(queue.depth).toBe(0);
+  });
+
+  test("leave no timer behind", async () => {
+    const { clock, queue } = setup();
+    queue.schedule("a", 1_000);
+    queue.add("a");
+    await takeAll(queue);
+    queue.schedule("b", 500);
+    queue.close();
+    await clock.advance(5_000);
+    expect(queue.idle).toBe(true);
+  });
+});
+
+describe("priority", () => {
+  test("background work that has waited for 5 s goes before newer live work", async () => {
+    const order = async (laterMs: number) => {
+      const { clock, queue } = setup();
+      queue.add("old", { priority: "background" });
+      await clock.advance(laterMs);
+      queue.add("new");
+      return await takeAll(queue);
+    };
+    expect(await order(4_999)).toEqual(["new", "old"]);
+    expect(await order(5_000)).toEqual(["old", "new"]);
+  });
+
+  test("a live key stays live when it is added as background", async () => {
+    const { queue } = setup();
+    queue.add("a", { priority: "background" });
+    queue.add("b");
+    queue.add("b", { priority: "background" });
+    expect(await takeAll(queue)).toEqual(["b", "a"]);
+  });
+
+  test("a key that a retry brings back is live", async () => {
+    const { clock, queue } = setup();
+    queue.add("a", { priority: "background" });
+    queue.schedule("b", 10);
+    await clock.advance(10);
+    expect(await takeAll(queue)).toEqual(["b", "a"]);
+  });
+
+  test("what is asked about counts for its own addition alone", async () => {
+    const { queue } = setup();
+    queue.add("a");
+    await queue.take();
+    queue.add("a", { seen: () => true });
+    queue.add("a", { seen: () => false });
+    queue.add("b", { priority: "background" });
+    queue.finish("a");
+    expect(await takeAll(queue)).toEqual(["a", "b"]);
+  });
+
+  test("all that was asked about is asked, and only once", async () => {
+    const { queue } = setup();
+    let asked = 0;
+    queue.add("a");
+    await queue.take();
+    for (let n = 0; n < 100; n++)
+      queue.add("a", {
+        seen: () => {
+          asked++;
+          return true;
+        },
+      });
+    // Beyond 64 nobody keeps the question for the end of the run: it is asked at once.
+    expect(asked).toBe(36);
+    queue.add("b", { priority: "background" });
+    queue.finish("a");
+    expect(asked).toBe(100);
+    await queue.take();
+    queue.finish("b");
+    await queue.take();
+    queue.finish("a");
+    expect(asked).toBe(100);
+  });
+});
+
+describe("causes", () => {
+  test("that are the same are one, of which the later stays", async () => {
+    const clock = new VirtualClock();
+    const queue = new WorkQueue<{ key: string; at: number }>({
+      clock,
+      random: new SeededRandom(1),
+      isSame: (a, b) => a.key === b.key,
+    });
+    queue.add("a", { cause: { key: "x", at: 1 } });
+    queue.add("a", { cause: { key: "y", at: 2 } });
+    queue.add("a", { cause: { key: "x", at: 3 } });
+    expect((await queue.take())?.causes).toEqual([
+      { key: "x", at: 3 },
+      { key: "y", at: 2 },
+    ]);
+  });
+
+  test("are kept up to 64, and the same one is replaced beyond that as well", async () => {
+    const { queue } = setup();
+    for (let n = 0; n < 70; n++) queue.add("a", { cause: `${n}` });
+    queue.add("a", { cause: "0" });
+    const { causes = [] } = (await queue.take()) ?? {};
+    expect(causes).toHaveLength(64);
+    expect(causes.at(-1)).toBe("63");
+  });
+
+  test("none is no cause", async () => {
+    const { queue } = setup();
+    queue.add("a");
+    queue.add("a");
+    queue.schedule("b", 0);
+    expect((await queue.take())?.causes).toEqual([]);
+  });
+});
+
+describe("a key that is held", () => {
+  test("comes at the end of the hold, or at an appointment before it, with the causes of both", async () => {
+    const { clock, queue } = setup();
+    queue.hold("a", 1_000);
+    queue.schedule("a", 3_000, "timer");
+    queue.add("a", { cause: "change" });
+    await clock.advance(999);
+    expect(queue.depth).toBe(0);
+    await clock.advance(1);
+    expect((await queue.take())?.causes).toEqual(["change", "timer"]);
+  });
+
+  test("that is worked on gathers what comes meanwhile, and is not done twice for it", async () => {
+    const { clock, queue } = setup();
+    queue.add("a");
+    await queue.take();
+    queue.hold("a", 1_000);
+    queue.add("a", { cause: "one" });
+    queue.add("a", { cause: "two" });
+    await clock.advance(2_000);
+    queue.finish("a");
+    expect((await queue.take())?.causes).toEqual(["one", "two"]);
+    queue.finish("a");
+    expect(queue.idle).toBe(true);
+  });
+
+  test("is held no longer than was said, and not for ever after", async () => {
+    const { clock, queue } = setup();
+    queue.hold("a", 1_000);
+    await clock.advance(1_000);
+    queue.add("a");
+    expect(await takeAll(queue)).toEqual(["a"]);
+  });
+});
+
+describe("a queue that has closed", () => {
+  test("hands out nothing, takes nothing in, and drains", async () => {
+    const { clock, queue } = setup();
+    await queue.drained();
+    queue.add("a");
+    queue.schedule("b", 10);
+    queue.close();
+    queue.close();
+    expect(await queue.take()).toBeUndefined();
+    queue.schedule("c", 10);
+    queue.retry("d");
+    queue.add("e");
+    await clock.advance(1_000_000);
+    expect([queue.depth, queue.idle]).toEqual([0, true]);
+    await queue.drained();
+  });
+
+  test("does not bring back what was added while it was worked on", async () => {
+    const { queue } = setup();
+    queue.add("a");
+    await queue.take();
+    queue.add("a");
+    queue.close();
+    queue.finish("a");
+    expect(queue.depth).toBe(0);
+  });
+});
+
+test("everyone who waits for the end of the work is told, and nobody before it", async () => {
+  const { queue } = setup();
+  for (const key of ["a", "b"]) queue.add(key);
+  await queue.take();
+  await queue.take();
+  let told = 0;
+  for (let n = 0; n < 2; n++) void queue.drained().then(() => told++);
+  queue.finish("a");
+  await Promise.resolve();
+  expect(told).toBe(0);
+  queue.finish("b");
+  await Promise.resolve();
+  expect(told).toBe(2);
+});
+
+test("workers that wait are served in the order in which they came", async () => {
+  const { queue } = setup();
+  const served: string[] = [];
+  for (const worker of ["first", "second"])
+    void queue.take().then((item) => served.push(`${worker} ${item?.key}`));
+  queue.add("a");
+  queue.add("b");
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(served).toEqual(["first a", "second b"]);
+});
+
+test("a patient addition to a key that another one has brought is no longer patient", async () => {
+  const { clock, queue } = setup({ firstRetryMs: 10_000 });
+  queue.add("a");
+  await queue.take();
+  queue.add("a", { cause: "own status", patient: true });
+  queue.add("a", { cause: "spec" });
+  queue.retry("a");
+  queue.finish("a");
+  expect(queue.depth).toBe(1);
+  expect((await queue.take())?.causes).toEqual(["own status", "spec"]);
+  queue.finish("a");
+  await clock.advance(20_000);
+  expect(queue.depth).toBe(0);
+});

@@ -112,3 +112,76 @@ test("what the server answers of a part of an object comes back, whatever was as
   ];
   expect(answers).toEqual(names.map((verb) => `${verb} answered`));
 });
+
+test("what the server answers about an object comes back, and writes are heard of", async () => {
+  const names = ["get", "find", "list", "create", "update", "patch", "apply", "delete"] as const;
+  const verbs = Object.fromEntries(names.map((verb) => [verb, async () => `${verb} answered`]));
+  const heard: unknown[] = [];
+  const asked = grantedKind(
+    {
+      client: {
+        kind: () => ({ ...verbs, each: () => "each", watch: () => "watch", reflect: () => "reflect" }),
+      } as never,
+      permissions: { require: () => {} } as unknown as PermissionCheck,
+      ...{ check: () => {}, scope: new AbortController(), fieldManager: "test" },
+      written: (object) => void heard.push(object),
+    },
+    Secret,
+  );
+  const ref = { namespace: "default", name: "a" };
+  const object = { metadata: ref } as never;
+  const answers = [
+    await asked.get(ref),
+    await asked.find(ref),
+    await asked.list(),
+    await asked.create(object),
+    await asked.update(object),
+    await asked.patch(ref, { type: "merge", body: {} } as never),
+    await asked.apply(object),
+    await asked.delete(ref),
+  ];
+  expect(answers).toEqual(names.map((verb) => `${verb} answered`));
+  expect([asked.each(), asked.watch({} as never), asked.reflect({} as never)]).toEqual([
+    "each",
+    "watch",
+    "reflect",
+  ]);
+  expect(heard).toEqual(["update answered", "patch answered", "apply answered"]);
+});
+
+test("nothing is asked once the reconcile is over", async () => {
+  let asked = 0;
+  const any = new Proxy({}, { get: () => () => void asked++ });
+  const over = new Error("it is over");
+  const options = {
+    client: { kind: () => ({ ...any, subresource: () => any }) } as never,
+    permissions: { require: () => {} } as unknown as PermissionCheck,
+    check: () => {
+      throw over;
+    },
+    ...{ scope: new AbortController(), fieldManager: "test" },
+  };
+  const [kind, part] = [grantedKind(options, Secret), grantedSubresource(options, Secret, "part")];
+  const [ref, object] = [{ namespace: "default", name: "a" }, { metadata: {} } as never];
+  const patch = { type: "merge", body: {} } as never;
+  const calls = [
+    () => kind.get(ref),
+    () => kind.find(ref),
+    () => kind.list(),
+    () => kind.create(object),
+    () => kind.update(object),
+    () => kind.patch(ref, patch),
+    () => kind.apply(object),
+    () => kind.delete(ref),
+    () => kind.deleteAll({ namespace: "default" }),
+    () => part.get(ref),
+    () => part.create(ref, object),
+    () => part.update(object),
+    () => part.patch(ref, patch),
+    () => part.apply(object),
+  ];
+  for (const call of calls) await expect(call()).rejects.toBe(over);
+  for (const call of [() => kind.each(), () => kind.watch({} as never), () => kind.reflect({} as never)])
+    expect(call).toThrow(over);
+  expect(asked).toBe(0);
+});
