@@ -16,7 +16,7 @@ const faults: Readonly<Record<string, Omit<Step, "atMs">>> = {
   "a pod": { do: "pod: deleted", with: { which: 0.4 } },
   "a volume": { do: "volume: destroyed", with: { which: 0.4 } },
   "all pods": { do: "pod: all deleted" },
-  "a node": { do: "node: loses power", forMs: 60_000, with: { which: 0.4 } },
+  "a node": { do: "node: loses power", forMs: 320_000, with: { which: 0.4 } },
   "the status": { do: "by hand: the status is wiped" },
   "a deletion": {
     do: "edit: deleted",
