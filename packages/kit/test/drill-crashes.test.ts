@@ -160,7 +160,7 @@ describe("a drill whose operator dies at any write", { timeout: 300_000 }, () =>
     }, 6);
   });
 
-  test("cuts all pods off for its time, and mends that", async () => {
+  test("cuts all pods off for its time, and then lets them back", async () => {
     await everyCrashOf(async (c) => {
       await start(c, { fault: "CutOff", durationSeconds: 3, ...everyone });
       const cut = async () =>

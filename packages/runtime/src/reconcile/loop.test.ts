@@ -375,7 +375,7 @@ describe("a run that fails", () => {
     expect(lines[1]?.fields).toMatchObject({ failures: 2, retryInMs: 10 });
   });
 
-  test("begins anew with its waits once a run has ended well", async () => {
+  test("begins again with its waits once a run has ended well", async () => {
     let bad = true;
     const { runs, lines, clock, primary } = await failing(() => {
       if (bad) throw error;
@@ -504,7 +504,7 @@ describe("a key that comes again and again", () => {
     expect(lines).toEqual([]);
   });
 
-  test("begins anew when its object was gone", async () => {
+  test("begins again when its object was gone", async () => {
     let gone = false;
     const { loop, runs, clock, primary } = await setup(() => ({ gone }), { calms: true });
     await loop.run();
