@@ -85,7 +85,7 @@ describe("a pod is needed", () => {
   });
 });
 
-test("without a quorum a member that may serve is not restarted, whoever else is there", () => {
+test("without a quorum a member that may serve is not restarted, whatever other members are there", () => {
   const member = voter(0, silent, removedFromEtcd);
   const observed = cluster([member], { quorum: false });
   expect(voterCount(observed)).toBe(0);

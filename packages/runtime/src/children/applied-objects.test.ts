@@ -159,7 +159,7 @@ describe("an apply", () => {
   });
 });
 
-describe("whether an apply would change an object, whoever owns its fields", () => {
+describe("whether an apply would change an object, whichever manager owns its fields", () => {
   test("is asked of the server where the cache cannot tell, bound to the object, once for each version and body", async () => {
     const world = new World();
     world.answer = () => stored({ a: "1" }, { resourceVersion: "6", generation: 9, managedFields: [{}] });
